@@ -5,7 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/common/output.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
-#include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_reference.hpp"
 
 namespace foreshard::cli {
@@ -15,7 +15,11 @@ namespace {
 Result<ConvertedPlan> read_plan(const std::string& path) {
   auto read = read_any_plan(path);
   if (!read) return read;
-  if (read->is_foreign()) warn(path + ": " + conversion_summary(*read));
+  Result<Plan> plan = completed(*read);
+  if (!plan) return tl::unexpected(plan.error());
+  read->plan = std::move(*plan);
+  if (read->is_foreign()) note(path + ": " + conversion_origin(*read));
+  for (const std::string& warning : conversion_warnings(*read)) warn(warning);
   for (const std::string& warning : settings_without_effect(read->plan)) {
     warn(path + ": " + warning);
   }
@@ -62,10 +66,12 @@ void PlanCommand::add_to(Options& options) {
   options.flag("--markdown", wants_markdown_, "with --defaults: as a page of the documentation");
   options.input("--check", checked_,
                 {"PLAN", "report whether PLAN is valid, and its settings without effect"});
-  options.input("--from", from_,
-                {"FILE",
-                 "convert a plan, or a configuration of Accelerate, torchtitan or DeepSpeed: every "
-                 "key is written out, with what could not be carried over"});
+  options.input(
+      "--from", from_,
+      {"FILE",
+       "convert a plan, or a configuration of Accelerate, DeepSpeed, torchtitan, transformers' "
+       "Trainer, axolotl or LLaMA-Factory: every key is written out, with what could not "
+       "be carried over"});
   options.output("-o,--output", output_, {"FILE", "write to FILE instead of standard output"});
 }
 

@@ -274,11 +274,12 @@ void Replay::add_to(Options& options) {
   options.whole_number("--device", device_, {0, 1'000'000},
                        {"DEVICE", "device of a snapshot, rank of a trace", false,
                         "the one that ran out of memory, or has most events"});
-  options.text("--allocator", allocator_,
-               {"KEY=VALUE,...",
-                "settings as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments, max_split_size_mb, "
-                "roundup_power2_divisions, garbage_collection_threshold",
-                false, "as recorded"});
+  options.text(
+      "--allocator", allocator_,
+      {"KEY=VALUE,...",
+       "settings as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments, max_split_size_mb, "
+       "roundup_power2_divisions, garbage_collection_threshold, per_process_memory_fraction",
+       false, "as recorded"});
   options.size(
       "--capacity", capacity_,
       {"SIZE", "device memory that the allocator may use, such as 80GiB", false, "as recorded"});

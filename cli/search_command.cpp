@@ -187,15 +187,16 @@ Result<std::vector<SearchTarget>> Search::targets() const {
 Result<Plan> Search::load_base() const {
   auto loaded = base_.empty() ? Result<ConvertedPlan>(ConvertedPlan()) : read_any_plan(base_);
   if (!loaded) return tl::unexpected(loaded.error());
-  if (loaded->is_foreign()) warn(base_ + ": " + conversion_summary(*loaded));
-  Plan plan = loaded->plan;
-  if (operators_.empty()) return plan;
+  if (loaded->is_foreign()) note(base_ + ": " + conversion_origin(*loaded));
+  for (const std::string& warning : conversion_warnings(*loaded)) warn(warning);
+  Result<Plan> plan = completed(*loaded);
+  if (!plan || operators_.empty()) return plan;
   // PyTorch's own default, where no file says otherwise.
   if (base_.empty() && operators_ != word(OperatorSetName::foreshard)) {
-    plan.optimizer.kernel = OptimizerKernel::foreach;
+    plan->optimizer.kernel = OptimizerKernel::foreach;
   }
   for (std::size_t n = 0; n < kWords<OperatorSetName>.size(); ++n) {
-    if (kWords<OperatorSetName>[n] == operators_) plan.operators = static_cast<OperatorSetName>(n);
+    if (kWords<OperatorSetName>[n] == operators_) plan->operators = static_cast<OperatorSetName>(n);
   }
   return plan;
 }

@@ -21,11 +21,6 @@ using Sources = std::map<std::string, std::string>;  // path from the root -> te
 using namespace foreshard::tests;
 using Complaints = std::vector<std::string>;
 
-constexpr int kMaxLines = 400;
-
-// Files that may be longer, each with the reason.
-const std::map<std::string, std::string> kLongFiles = {};
-
 bool is_header(const std::string& path) {
   return path.ends_with(".hpp") || path.ends_with(".cuh");
 }
@@ -173,11 +168,6 @@ Complaints complaints_about(const Sources& sources) {
     if (!is_of_tests(path) && !kMayInclude.contains(folder_of(path))) {
       complaints.push_back(path + ": no rule defines what " + folder_of(path) + "/ may include");
     }
-    const auto lines = std::count(text.begin(), text.end(), '\n');
-    if (lines > kMaxLines && !kLongFiles.contains(path)) {
-      complaints.push_back(path + ": " + std::to_string(lines) + " lines; expected at most " +
-                           std::to_string(kMaxLines));
-    }
     if (!is_header(path)) continue;
     if (!text.starts_with("// ")) {
       complaints.push_back(path + ": expected to open with its purpose, as a // comment");
@@ -220,16 +210,6 @@ TEST(Layering, TheProjectKeepsItsRules) {
   const Sources sources = sources_of_the_project();
   ASSERT_GT(sources.size(), 10u);
   EXPECT_EQ(joined(complaints_about(sources)), "");
-}
-
-TEST(Layering, NoExceptionOutlivesItsFile) {
-  const Sources sources = sources_of_the_project();
-  for (const auto& [path, reason] : kLongFiles) {
-    ASSERT_TRUE(sources.contains(path)) << path;
-    EXPECT_GT(std::count(sources.at(path).begin(), sources.at(path).end(), '\n'), kMaxLines)
-        << path << " no longer needs its exception";
-    EXPECT_FALSE(reason.empty());
-  }
 }
 
 TEST(Layering, AcceptsWhatTheTableAllows) {
@@ -306,7 +286,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "simulator/engine/graph.hpp"},
         BadCase{"profiler/a.cpp", "", "no rule defines"},
         BadCase{"models/base/a.hpp", "/* Purpose. */\n#pragma once\n", "purpose"},
-        BadCase{"models/base/a.hpp", "// Purpose.\n", "#pragma once"},
-        BadCase{"models/base/a.cpp", std::string(kMaxLines + 1, '\n'), "401 lines"}));
+        BadCase{"models/base/a.hpp", "// Purpose.\n", "#pragma once"}));
 
 }  // namespace

@@ -12,10 +12,12 @@ constexpr std::int64_t kMaxRanks = 1'000'000;
 
 void JobOptions::add_to(Options& options) {
   options.model(model);
-  options.input(
-      "--plan", plan,
-      {"PLAN", "training plan (TOML), or a configuration of Accelerate, torchtitan or DeepSpeed",
-       false, "each key's own default, see `foreshard plan --defaults`"});
+  options.input("--plan", plan,
+                {"PLAN",
+                 "training plan (TOML), or a configuration of Accelerate, DeepSpeed, torchtitan, "
+                 "transformers' "
+                 "Trainer, axolotl or LLaMA-Factory",
+                 false, "each key's own default, see `foreshard plan --defaults`"});
   options.whole_number("--ranks", ranks, {1, kMaxRanks}, {"RANKS", "number of ranks", true});
   options.whole_number("--nodes", nodes, {1, kMaxRanks},
                        {"NODES", "number of nodes that the ranks are spread over evenly", false,
@@ -38,12 +40,18 @@ Result<Job> JobOptions::load(const Machine* machine, const DeviceTraits& own_dev
   }
   auto config = load_llama_config(model);
   if (!config) return tl::unexpected(config.error());
-  auto loaded = plan.empty() ? Result<ConvertedPlan>(ConvertedPlan()) : read_any_plan(plan);
+  auto loaded = plan.empty() ? Result<ConvertedPlan>(ConvertedPlan()) : read_any_plan(plan, ranks);
   if (!loaded) return tl::unexpected(loaded.error());
-  if (loaded->is_foreign()) warn(plan + ": " + conversion_summary(*loaded));
-  if (is_deterministic) loaded->plan.pytorch.deterministic = true;
+  if (loaded->is_foreign()) note(plan + ": " + conversion_origin(*loaded));
+  Result<Plan> whole = completed(*loaded);
+  if (!whole) return tl::unexpected(whole.error());
+  if (is_deterministic) whole->pytorch.deterministic = true;
   const std::string name = plan.empty() ? "default plan" : plan;
-  return make_job(*config, loaded->plan, name, ranks, nodes.value_or(0), machine, own_device);
+  auto job = make_job(*config, *whole, name, ranks, nodes.value_or(0), machine, own_device);
+  if (!job) return job;
+  const std::vector<std::string> left_out = conversion_warnings(*loaded);
+  job->warnings.insert(job->warnings.begin(), left_out.begin(), left_out.end());
+  return job;
 }
 
 }  // namespace foreshard::cli

@@ -2,19 +2,55 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
-#include "cli/common/byte_size.hpp"
 #include "models/base/atomic_file.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/utf8.hpp"
 
 namespace foreshard::cli {
 namespace {
+
+// Parser of memory sizes such as 80GiB.
+
+struct Unit {
+  const char* suffix;
+  double bytes;
+};
+constexpr Unit kUnits[] = {{"", 1},
+                           {"B", 1},
+                           {"KiB", 1024},
+                           {"MiB", 1048576},
+                           {"GiB", 1073741824},
+                           {"TiB", 1099511627776.0},
+                           {"KB", 1e3},
+                           {"MB", 1e6},
+                           {"GB", 1e9},
+                           {"TB", 1e12}};
+
+// "2GiB", "512 MiB", "80GB", "1000000": bytes. Nothing where it is none of these.
+std::optional<std::int64_t> byte_size(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc()) return std::nullopt;
+  const char* suffix = read.ptr;
+  while (suffix != end && *suffix == ' ') ++suffix;
+  for (const Unit& unit : kUnits) {
+    const double bytes = number * unit.bytes;
+    if (std::string(suffix, end) == unit.suffix && bytes >= 1 && bytes < 9e18) {
+      return static_cast<std::int64_t>(bytes);
+    }
+  }
+  return std::nullopt;
+}
 
 constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
 

@@ -51,6 +51,10 @@ void warn(const std::string& warning) {
   std::fprintf(stderr, "foreshard: warning: %s\n", Error{"", "", warning}.text().c_str());
 }
 
+void note(const std::string& note) {
+  std::fprintf(stderr, "foreshard: note: %s\n", Error{"", "", note}.text().c_str());
+}
+
 int written(const Result<void>& done) {
   return done ? kSuccess : complain(done.error(), kRunFailed);
 }

@@ -24,6 +24,8 @@ int complain(const std::exception& error);  // of a failure that users cannot ca
 Result<void> show(const std::string& text);
 // `foreshard: warning: ...` on standard error.
 void warn(const std::string& warning);
+// `foreshard: note: ...` on standard error, of what is as it should be.
+void note(const std::string& note);
 // The exit status of what was written: what cannot be is a failure of the run, not of its input.
 int written(const Result<void>& done);
 

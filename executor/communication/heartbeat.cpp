@@ -1,11 +1,115 @@
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "executor/communication/message_communicator.hpp"
-#include "executor/communication/peer_processes.hpp"
+#include "executor/communication/transport.hpp"
+#include "executor/device/run_control.hpp"
 
 namespace foreshard::executor {
 namespace {
+
+// Notices when another process of the run on this node has ended.
+//
+// A launcher that sees one process end kills the others, politely first (SIGTERM), and does not
+// always name it. So while this object lives SIGTERM does not end the process at once,
+// unless the program has its own handler: there is time to name the rank that is gone. A SIGTERM
+// without a dead peer is reported as what it is, so that the run ends all the same.
+
+class PeerProcesses {
+ public:
+  // All ranks together, like `exchange`.
+  PeerProcesses(RunControl& run, Transport& transport);
+  ~PeerProcesses();
+  PeerProcesses(const PeerProcesses&) = delete;
+  PeerProcesses& operator=(const PeerProcesses&) = delete;
+
+  // The failure to report, if there is one now. From one thread only.
+  std::optional<Failure> check();
+
+ private:
+  struct Peer {
+    int rank = kNoRank;
+    int descriptor = -1;  // of the process
+  };
+  std::optional<Failure> dead_peer() const;
+
+  std::vector<Peer> peers_;
+  bool owns_signal_ = false;
+  int checks_since_signal_ = 0;
+};
+
+volatile sig_atomic_t was_terminated = 0;
+
+void on_terminate(int) {
+  was_terminated = 1;
+}
+
+// The same for processes that can see each other's ids.
+std::string id_space() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::array<char, 64> link{};
+  const ssize_t length = readlink("/proc/self/ns/pid", link.data(), link.size());
+  if (length > 0) boot.append(link.data(), static_cast<std::size_t>(length));
+  return boot;
+}
+
+PeerProcesses::PeerProcesses(RunControl& run, Transport& transport) {
+  const std::string space = id_space() + " ";
+  const auto all = exchange(run, transport, space + std::to_string(getpid()));
+  for (int rank = 0; rank < transport.size(); ++rank) {
+    const std::string& other = all[static_cast<std::size_t>(rank)];
+    if (rank == transport.rank() || !other.starts_with(space)) continue;
+    pid_t process = 0;  // none is watched where the text is no number
+    std::from_chars(other.data() + space.size(), other.data() + other.size(), process);
+    const auto descriptor = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    if (descriptor >= 0) peers_.push_back({rank, descriptor});
+  }
+  struct sigaction present {};
+  sigaction(SIGTERM, nullptr, &present);
+  if (present.sa_handler == SIG_DFL) {
+    struct sigaction own {};
+    own.sa_handler = on_terminate;
+    sigaction(SIGTERM, &own, nullptr);
+    owns_signal_ = true;
+  }
+}
+
+PeerProcesses::~PeerProcesses() {
+  for (const Peer& peer : peers_) close(peer.descriptor);
+  if (owns_signal_) signal(SIGTERM, SIG_DFL);
+}
+
+std::optional<Failure> PeerProcesses::dead_peer() const {
+  for (const Peer& peer : peers_) {
+    pollfd ended{peer.descriptor, POLLIN, 0};
+    if (poll(&ended, 1, 0) == 1) {
+      return Failure{peer.rank, "its process has ended unexpectedly"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> PeerProcesses::check() {
+  if (auto failure = dead_peer()) return failure;
+  // The process that died may be on another node; its neighbours report it.
+  if (was_terminated && ++checks_since_signal_ > 2) {
+    return Failure{kNoRank, "terminated by signal SIGTERM"};
+  }
+  return std::nullopt;
+}
 
 // What ranks have to agree on; does not wait until it is due.
 struct Agreed {

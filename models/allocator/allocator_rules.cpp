@@ -16,6 +16,7 @@ AllocatorRules::AllocatorRules(const AllocatorSettings& settings)
     : max_split_size(settings.max_split_size_mb > 0 ? settings.max_split_size_mb * kMiB.count
                                                     : kUnlimited),
       garbage_collection_threshold(settings.garbage_collection_threshold),
+      memory_fraction(settings.memory_fraction),
       expandable_segments(settings.expandable_segments) {
   Divisions divisions;
   divisions.fill(settings.roundup_power2_divisions);
@@ -38,8 +39,9 @@ AllocatorRules allocator_rules(const Plan& plan) {
 
 std::optional<std::int64_t> memory_limit(const AllocatorRules& rules,
                                          std::optional<std::int64_t> capacity) {
-  const bool is_limited = capacity && *capacity != AllocatorRules::kUnlimited;
-  return is_limited && rules.garbage_collection_threshold > 0.0 ? capacity : std::nullopt;
+  const bool is_known = capacity && *capacity != AllocatorRules::kUnlimited;
+  if (!is_known || rules.memory_fraction >= 1.0) return std::nullopt;
+  return static_cast<std::int64_t>(rules.memory_fraction * static_cast<double>(*capacity));
 }
 
 std::int64_t AllocatorRules::divisions_of(std::int64_t n) const {

@@ -24,7 +24,8 @@ struct AllocatorRules {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t max_split_size = kUnlimited;
-  double garbage_collection_threshold = 0.0;
+  double garbage_collection_threshold = 0.0;  // of memory_fraction, below 1 alone
+  double memory_fraction = 1.0;               // of the device; 1: no limit
   bool expandable_segments = false;
   // Of free blocks of one size the one in the oldest segment is taken, not that of the lowest address.
   bool oldest_segment_first = false;
@@ -85,8 +86,8 @@ struct AllocatorRules {
 // The settings of a plan, under operators that describe PyTorch with what differs in its version.
 AllocatorRules allocator_rules(const Plan& plan);
 
-// PyTorch collects garbage only where a memory fraction is set. A threshold is taken to mean that it is,
-// with the whole device of `capacity` bytes as the fraction; otherwise the device alone sets limits.
+// What set_per_process_memory_fraction allows of a device of `capacity` bytes, and what garbage collection
+// counts from; nothing where the device alone sets limits.
 std::optional<std::int64_t> memory_limit(const AllocatorRules& rules,
                                          std::optional<std::int64_t> capacity);
 

@@ -179,13 +179,13 @@ class CachingAllocator {
   BlockId new_segment(const Request& request);
   OutOfMemory fail_request(const Request& request);
 
-  // Expandable segments (caching_allocator_expandable.cpp).
+  // Expandable segments.
   BlockId expand(const Request& request);
   BlockId find_expandable(const Request& request);
   bool map_front(BlockId id, std::int64_t bytes);
   void unmap_granules(BlockId id);
 
-  // Giving memory back (caching_allocator_release.cpp).
+  // Giving memory back.
   void collect_garbage();
   bool release_oversize(const Request& request);
   void release_cache();
@@ -198,7 +198,7 @@ class CachingAllocator {
   void process_events();
   void complete_pending(int first_stream, int end_stream);
 
-  // Taking over segments (caching_allocator_state.cpp).
+  // Taking over segments.
   BlockId load_blocks(const SegmentState& segment, std::int32_t range, BlockId previous,
                       BlockId* ids);
   BlockId load_unmapped(const SegmentState& segment, AddressRange stretch, BlockId previous);

@@ -117,6 +117,8 @@ ModuleTree::ModuleTree(std::vector<Module> all_modules, std::vector<Parameter> a
       std::make_shared<const Content>(Content{std::move(all_modules), std::move(all_parameters)});
   modules = content->modules;
   parameters = content->parameters;
+  trains_whole = std::all_of(parameters.begin(), parameters.end(),
+                             [](const Parameter& p) { return p.trains; });
   owner_ = content;
 }
 

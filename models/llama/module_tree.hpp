@@ -52,6 +52,7 @@ struct Parameter {
   std::int64_t rows = 0;     // dimension 0
   std::int64_t columns = 1;  // dimension 1; 1 for vectors
   bool is_vector = false;
+  bool trains = true;  // not frozen
   std::int64_t numel() const { return rows * columns; }
 };
 
@@ -63,6 +64,7 @@ class ModuleTree {
 
   std::span<const Module> modules;
   std::span<const Parameter> parameters;  // in Hugging Face's named_parameters() order
+  bool trains_whole = true;               // nothing is frozen
 
   ModuleId find(std::string_view path) const;  // kNone when there is none
 

@@ -117,7 +117,8 @@ struct CheckpointPlan {
   bool save_attention = true;  // selective: which operators' outputs are kept
   bool save_matmul = true;
   bool save_every_second_matmul = false;
-  double fraction = 1.0;  // of the blocks that `mode` takes, spread evenly
+  double fraction = 1.0;       // of the blocks that `mode` takes, spread evenly
+  bool use_reentrant = false;  // transformers
   bool operator==(const CheckpointPlan&) const = default;
 };
 
@@ -133,6 +134,7 @@ struct OptimizerPlan {
   double beta2 = 0.99;
   double eps = 1e-8;
   double weight_decay = 0.1;
+  double momentum = 0.0;        // sgd
   double clip_grad_norm = 1.0;  // 0: off
   Schedule schedule = Schedule::constant;
   std::int64_t warmup_steps = 0;
@@ -146,13 +148,31 @@ struct AllocatorSettings {
   bool expandable_segments = false;
   std::int64_t max_split_size_mb = 0;  // 0: unlimited
   std::int64_t roundup_power2_divisions = 0;
-  double garbage_collection_threshold = 0.0;
+  double garbage_collection_threshold = 0.0;  // of what memory_fraction allows
+  double memory_fraction = 1.0;               // 1: no limit, and no collection
   bool operator==(const AllocatorSettings&) const = default;
+};
+
+// Low-rank adapters of linear layers, the only parameters that train where there are any.
+enum class AdapterDType : std::uint8_t { storage, fp32 };
+struct LoraPlan {
+  std::int64_t rank = 0;             // 0: no adapters
+  std::vector<std::string> targets;  // last components of module names
+  AdapterDType dtype = AdapterDType::storage;
+  bool operator==(const LoraPlan&) const = default;
+};
+
+// Forward passes without gradients after each `every`-th step.
+struct EvaluationPlan {
+  std::int64_t every = 0;  // 0: never
+  std::int64_t batches = 1;
+  bool operator==(const EvaluationPlan&) const = default;
 };
 
 struct Plan {
   OperatorSetName operators = OperatorSetName::foreshard;
   RuntimeName runtime = RuntimeName::fsdp2;
+  std::vector<std::string> frozen;  // globs of modules without gradients
   BatchPlan batch;
   WrapPlan wrap;
   ShardingPlan sharding;
@@ -162,6 +182,8 @@ struct Plan {
   CheckpointPlan checkpointing;
   OptimizerPlan optimizer;
   AllocatorSettings allocator;
+  LoraPlan lora;
+  EvaluationPlan evaluation;
   PyTorchPlan pytorch;
 
   std::int64_t tokens() const { return batch.micro_batch * batch.sequence; }  // per micro-step

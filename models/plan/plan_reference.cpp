@@ -3,76 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "models/base/figures.hpp"
 #include "models/plan/plan_keys.hpp"
-#include "models/plan/plan_words.hpp"
 
 namespace foreshard {
 namespace {
 
 constexpr std::size_t kCommentWidth = 96;
-
-template <typename Words>
-std::string one_of(const Words& words) {
-  std::string text;
-  for (const auto& word : words)
-    text += (text.empty() ? "" : ", ") + ('"' + std::string(word) + '"');
-  return text;
-}
-
-std::string allowed(Integers bounds) {
-  return "an integer from " + std::to_string(bounds.least) + " to " + std::to_string(bounds.most);
-}
-std::string allowed(Numbers bounds) {
-  return formatted("a number from %g to %s%g", bounds.least, bounds.most_excluded ? "below " : "",
-                   bounds.most);
-}
-
-std::string allowed(const bool&, Anything) {
-  return "true, false";
-}
-std::string allowed(const std::int64_t&, Integers bounds) {
-  return allowed(bounds);
-}
-std::string allowed(const std::optional<std::int64_t>&, Integers bounds) {
-  return allowed(bounds) + ", \"none\"";
-}
-std::string allowed(const double&, Numbers bounds) {
-  return allowed(bounds);
-}
-std::string allowed(const Pair<const double>&, Numbers bounds) {
-  return "a list of two numbers, each " + allowed(bounds);
-}
-template <PlanWord E>
-std::string allowed(const E&, Anything) {
-  return one_of(kWords<E>);
-}
-std::string allowed(const std::optional<DType>&, Anything) {
-  return one_of(kWords<DType>) + ", \"gradient\"";
-}
-template <PlanWord E>
-std::string allowed(const std::optional<E>&, Anything) {
-  return one_of(kWords<E>);
-}
-std::string allowed(const PyTorchVersion&, Anything) {
-  return "a version in quotes; described are " + to_string(kOldestPyTorch) + " to " +
-         to_string(kNewestPyTorch);
-}
-std::string allowed(const std::string&, Anything) {
-  return "a string";
-}
-std::string allowed(const ReshardAfterForward&, Integers bounds) {
-  return "\"auto\", true, false, " + allowed(bounds);
-}
-std::string allowed(const std::vector<std::string>&, Anything) {
-  return "a list of strings";
-}
-std::string allowed(const std::vector<WrapGroup>&, Anything) {
-  return "a list of globs, or of lists of globs";
-}
-std::string allowed(const SavedOutputs<const bool>&, Anything) {
-  return "a list of \"attention\", \"matmul\", \"every_second_matmul\"";
-}
 
 std::string as_comment(const std::string& text) {
   std::string out, line = "#";
@@ -94,33 +30,36 @@ std::string code(const std::string& text) {
   return text.empty() ? "" : "`" + text + "`";
 }
 
-}  // namespace
-
-std::vector<PlanKeyReference> plan_reference() {
-  std::vector<PlanKeyReference> keys;
-  const Plan defaults;
-  const std::vector<SpeltKey> spelt = spelt_keys(defaults);
-  visit_plan_keys(defaults, [&](std::string_view section, std::string_view name, const auto& field,
-                                const auto& bounds) {
-    const SpeltKey& key = spelt[keys.size()];
-    keys.push_back({std::string(section), std::string(name), key.value, allowed(field, bounds),
-                    std::string(meaning_of(key.name))});
-  });
-  return keys;
+std::string meaning(const PlanKey& key) {
+  const bool learns = key.is_learning_only != nullptr && key.is_learning_only(Plan{});
+  return std::string(key.meaning) +
+         (learns ? " It changes what is learned, neither memory nor time." : "");
 }
+
+std::string needs(const PlanKey& key) {
+  std::string text;
+  for (const PlanNeed& need : key.needs) text.append(text.empty() ? "" : ", ").append(need.text);
+  return text;
+}
+
+}  // namespace
 
 std::string commented_default_plan() {
   std::string text =
       "# Every key of a plan with its default. All keys are optional.\n"
       "# Checked by `foreshard plan --check FILE`.\n";
-  std::string section;
-  for (const PlanKeyReference& key : plan_reference()) {
-    if (key.section != section) {
-      section = key.section;
-      text += "\n" + as_comment(std::string(section_meaning(section))) + "[" + section + "]\n";
+  for (const PlanSection& section : plan_sections()) {
+    if (!section.name.empty()) {
+      text +=
+          "\n" + as_comment(std::string(section.meaning)) + "[" + std::string(section.name) + "]\n";
     }
-    text += "\n" + as_comment(key.meaning + " Allowed: " + key.allowed + ".");
-    text += key.value.empty() ? "# " + key.key + " =\n" : key.key + " = " + key.value + "\n";
+    for (const PlanKey& key : plan_keys()) {
+      if (key.section() != section.name) continue;
+      const std::string value = spelt(key.value_in(Plan{}));
+      text += "\n" + as_comment(meaning(key) + " Allowed: " + key.allowed() + ".");
+      text.append(value.empty() ? "# " : "").append(key.short_name()).append(" =");
+      text += value.empty() ? "\n" : " " + value + "\n";
+    }
   }
   return text;
 }
@@ -133,16 +72,16 @@ std::string plan_reference_markdown() {
       "optional; unknown keys and\nimpossible values are errors. `foreshard plan --defaults` "
       "prints a plan with every key,\n`foreshard plan --check FILE` checks one. This page is "
       "written by\n`foreshard plan --defaults --markdown`.\n";
-  std::string section = "-";
-  for (const PlanKeyReference& key : plan_reference()) {
-    if (key.section != section) {
-      section = key.section;
-      text += "\n## " + (section.empty() ? "Top of the file" : "[" + section + "]") + "\n\n" +
-              std::string(section_meaning(section)) +
-              "\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n";
+  for (const PlanSection& section : plan_sections()) {
+    text += "\n## " +
+            (section.name.empty() ? "Top of the file" : "[" + std::string(section.name) + "]") +
+            "\n\n" + std::string(section.meaning) +
+            "\n\n| key | default | allowed | meaning | read with |\n|---|---|---|---|---|\n";
+    for (const PlanKey& key : plan_keys()) {
+      if (key.section() != section.name) continue;
+      text += "| `" + std::string(key.short_name()) + "` | " + code(spelt(key.value_in(Plan{}))) +
+              " | " + key.allowed() + " | " + meaning(key) + " | " + needs(key) + " |\n";
     }
-    text += "| `" + key.key + "` | " + code(key.value) + " | " + key.allowed + " | " + key.meaning +
-            " |\n";
   }
   return text;
 }

@@ -62,6 +62,13 @@ std::optional<BrokenRule> broken_rule(const Plan& plan) {
     return BrokenRule{"checkpointing.save",
                       "has both matmul and every_second_matmul; expected one of them"};
   }
+  const OptimizerPlan& optimizer = plan.optimizer;
+  if (!describes_pytorch(plan.operators) && optimizer.name == OptimizerName::sgd &&
+      optimizer.momentum != 0) {
+    return BrokenRule{"optimizer.momentum",
+                      "is not 0, but SGD of operators " + quoted(word(plan.operators)) +
+                          " has no momentum; expected 0, or operators \"pytorch-eager\""};
+  }
   const AllocatorSettings& allocator = plan.allocator;
   constexpr std::int64_t kLargeSegmentMebibytes = 20;
   if (allocator.max_split_size_mb != 0 && allocator.max_split_size_mb <= kLargeSegmentMebibytes) {

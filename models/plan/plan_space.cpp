@@ -7,47 +7,26 @@
 #include "models/base/nearest_names.hpp"
 #include "models/base/text_file.hpp"
 #include "models/plan/plan_toml.hpp"
-#include "models/plan/plan_values.hpp"
 
 namespace foreshard {
 namespace {
 
 constexpr std::size_t kMaxChoices = 1000;  // of one axis
 
-// The plan that differs from the default in this one key.
-Result<Plan> with_value(const std::string& key, const toml::node& value, const std::string& file) {
-  const std::size_t dot = key.find('.');
-  toml::table root;
-  if (dot == std::string::npos) {
-    root.insert(key, value);
-  } else {
-    toml::table section;
-    section.insert(key.substr(dot + 1), value);
-    root.insert(key.substr(0, dot), std::move(section));
-  }
-  Plan plan;
-  ValueReader reader(root, file);
-  visit_plan_keys(plan, reader);
-  if (reader.error()) return tl::unexpected(*reader.error());
-  return plan;
-}
-
 class SpaceReader {
  public:
-  explicit SpaceReader(const std::string& file) : file_(file) {
-    for (const SpeltKey& key : spelt_keys(Plan{})) names_.push_back(key.name);
-  }
+  explicit SpaceReader(const std::string& file) : file_(file) {}
 
   Result<std::vector<PlanAxis>> read(const toml::table& root) {
     std::vector<PlanAxis> axes;
-    for (const std::string& name : names_) {
-      const toml::node* values = root.get(name);
+    for (const PlanKey& key : plan_keys()) {
+      const toml::node* values = root.get(key.name());
       if (values == nullptr) continue;
-      if (auto ok = add(axes, read_values(name, *values)); !ok) return tl::unexpected(ok.error());
+      if (auto ok = add(axes, read_values(key, *values)); !ok) return tl::unexpected(ok.error());
     }
     for (const auto& [key, value] : root) {
       const std::string name(key.str());
-      if (number_of(name)) continue;
+      if (find_plan_key(name) != nullptr) continue;
       if (!is_list_of_tables(value)) return unknown(name, value, key.source());
       if (auto ok = add(axes, read_tables(name, value)); !ok) return tl::unexpected(ok.error());
     }
@@ -55,12 +34,6 @@ class SpaceReader {
   }
 
  private:
-  std::optional<std::size_t> number_of(const std::string& name) const {
-    const auto found = std::find(names_.begin(), names_.end(), name);
-    if (found == names_.end()) return {};
-    return static_cast<std::size_t>(found - names_.begin());
-  }
-
   static bool is_list_of_tables(const toml::node& value) {
     const toml::array* list = value.as_array();
     return list != nullptr && !list->empty() &&
@@ -76,37 +49,41 @@ class SpaceReader {
                   "is a section; expected the key's whole name in quotes, such as "
                   "\"batch.micro_batch\" = [1, 2, 4]");
     }
+    std::vector<std::string> names;
+    for (const PlanKey& key : plan_keys()) names.emplace_back(key.name());
     return fail(where, name,
                 "is not a key of a plan; expected one that `foreshard plan --defaults` prints, "
                 "with its section: \"batch.micro_batch\"" +
-                    did_you_mean(nearest_names(name, names_)));
+                    did_you_mean(nearest_names(name, names)));
   }
 
-  Result<PlanSetting> read_setting(const std::string& key, const toml::node& value) const {
-    const auto plan = with_value(key, value, with_line(file_, value.source()));
-    if (!plan) return tl::unexpected(plan.error());
-    return PlanSetting(*plan, *number_of(key));
+  Result<PlanSetting> read_setting(const PlanKey& key, const toml::node& value) const {
+    Plan plan;
+    if (auto ok = set_from(value, key, file_, plan); !ok) return tl::unexpected(ok.error());
+    return PlanSetting{&key, key.value_in(plan)};
   }
 
-  Result<PlanAxis> read_values(const std::string& key, const toml::node& values) const {
+  Result<PlanAxis> read_values(const PlanKey& key, const toml::node& values) const {
+    const std::string name(key.name());
     const std::string where = with_line(file_, values.source());
     const toml::array* list = values.as_array();
     if (list == nullptr || list->empty() || list->size() > kMaxChoices) {
-      return fail(where, key,
+      return fail(where, name,
                   (list == nullptr ? "is " + shown(values)
                                    : "has " + std::to_string(list->size()) + " values") +
                       "; expected a list of 1 to " + std::to_string(kMaxChoices) +
                       " values, such as [1, 2, 4]");
     }
-    PlanAxis axis{key, {key}, {}};
+    PlanAxis axis{name, {name}, {}};
     for (const toml::node& value : *list) {
       auto setting = read_setting(key, value);
       if (!setting) return tl::unexpected(setting.error());
       const bool is_twice = std::any_of(
           axis.choices.begin(), axis.choices.end(),
-          [&](const PlanChoice& other) { return other.front().value() == setting->value(); });
+          [&](const PlanChoice& other) { return other.front().value == setting->value; });
       if (is_twice) {
-        return fail(where, key, "has " + setting->value() + " twice; expected each value once");
+        return fail(where, name,
+                    "has " + setting->spelt_value() + " twice; expected each value once");
       }
       axis.choices.push_back({std::move(*setting)});
     }
@@ -119,8 +96,9 @@ class SpaceReader {
       PlanChoice& choice = axis.choices.emplace_back();
       for (const auto& [key, value] : *table.as_table()) {
         const std::string set(key.str());
-        if (!number_of(set)) return unknown(name + "." + set, value, key.source());
-        auto setting = read_setting(set, value);
+        const PlanKey* known = find_plan_key(set);
+        if (known == nullptr) return unknown(name + "." + set, value, key.source());
+        auto setting = read_setting(*known, value);
         if (!setting) return tl::unexpected(setting.error());
         choice.push_back(std::move(*setting));
         if (!sets(axis, set)) axis.keys.push_back(set);
@@ -144,7 +122,6 @@ class SpaceReader {
   }
 
   const std::string& file_;
-  std::vector<std::string> names_;  // of the keys of a plan, by number
 };
 
 }  // namespace

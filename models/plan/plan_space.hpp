@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "models/base/error.hpp"
-#include "models/plan/plan_setting.hpp"
+#include "models/plan/plan_keys.hpp"
 
 namespace foreshard {
 

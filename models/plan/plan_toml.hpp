@@ -9,6 +9,7 @@
 #include <toml++/toml.h>
 
 #include "models/base/error.hpp"
+#include "models/plan/plan_keys.hpp"
 
 namespace foreshard {
 
@@ -25,20 +26,14 @@ inline std::string with_line(const std::string& file, const toml::source_region&
 Result<toml::table> parse_screened(std::string_view text, const std::string& file,
                                    const std::string& expected);
 
-// "a, b or c".
-std::string joined(const auto& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
-    text += words[i];
-  }
-  return text;
-}
-
 // A value as a message shows it: on one line, shortened.
 std::string shown(const toml::node& node);
 
 // The first section or key that no plan has.
 std::optional<Error> unknown_name(const toml::table& root, const std::string& file);
+
+// Sets the key in a plan; an error where the value is none that it may have.
+Result<void> set_from(const toml::node& node, const PlanKey& key, const std::string& file,
+                      Plan& plan);
 
 }  // namespace foreshard

@@ -39,13 +39,24 @@ template <>
 inline constexpr std::array<std::string_view, 3> kWords<OptimizerKernel>{"fused", "foreach",
                                                                          "loop"};
 template <>
+inline constexpr std::array<std::string_view, 2> kWords<AdapterDType>{"storage", "fp32"};
+template <>
 inline constexpr std::array<std::string_view, 3> kWords<Schedule>{"constant", "linear", "cosine"};
 template <>
-inline constexpr std::array<std::string_view, 2> kWords<Implementation>{"torchtitan",
-                                                                        "transformers"};
+inline constexpr std::array<std::string_view, 4> kWords<ImplementationName>{
+    "torchtitan", "torchtitan-2025.12", "torchtitan-2026.02", "transformers"};
 template <>
-inline constexpr std::array<std::string_view, 4> kWords<AttentionBackend>{"flash", "efficient",
-                                                                          "cudnn", "math"};
+inline constexpr std::array<std::string_view, 2> kWords<TrainingLoop>{"plain", "trainer"};
+template <>
+inline constexpr std::array<std::string_view, 4> kWords<ModelSetup>{"auto", "meta", "host",
+                                                                    "device"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<Autocast>{"none", "bf16"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<AttentionMask>{"none", "ones", "padded"};
+template <>
+inline constexpr std::array<std::string_view, 5> kWords<AttentionBackend>{
+    "auto", "flash", "efficient", "cudnn", "math"};
 template <>
 inline constexpr std::array<std::string_view, 2> kWords<RopeArithmetic>{"complex", "half"};
 template <>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/sharding/implementation.hpp"
+
 namespace foreshard {
 namespace {
 
@@ -26,14 +28,14 @@ Result<void> check_compiled_blocks(const Job& job, const std::string& plan_file)
                     ", which operators \"pytorch-compile\" do not describe yet; expected " +
                     expected + kOtherwise);
   };
-  if (plan.pytorch.implementation == Implementation::transformers) {
+  if (implementation_of(plan).has_inner_model) {
     return refuse("pytorch.implementation", "is \"transformers\"", "\"torchtitan\"");
   }
   if (job.model.has_query_key_norms()) {
     return refuse("operators", "runs a model that normalizes queries and keys", "another model");
   }
   const bool is_wide = item_size(plan.precision.param) == 4;
-  const bool is_grouped = job.model.heads != job.model.kv_heads && !plan.pytorch.repeat_kv;
+  const bool is_grouped = job.model.heads != job.model.kv_heads && !repeats_keys(plan);
   // Memory-efficient attention takes as many key heads as query heads, until PyTorch 2.14.
   const bool is_efficient = plan.pytorch.attention == AttentionBackend::efficient;
   const bool is_refused = is_efficient && nearest_described(plan.pytorch.version).minor < 14;

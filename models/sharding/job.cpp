@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
-#include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
 #include "models/sharding/compiled_blocks.hpp"
+#include "models/sharding/implementation.hpp"
 #include "models/sharding/program_size.hpp"
 #include "models/sharding/pytorch_device.hpp"
 #include "models/sharding/pytorch_support.hpp"
+#include "models/sharding/trained_parameters.hpp"
+#include "models/sharding/unread_settings.hpp"
 #include "models/sharding/xla_device.hpp"
 
 namespace foreshard {
@@ -108,12 +111,6 @@ Result<void> check_sharded_units(const Job& job, const std::string& file) {
   return {};
 }
 
-// PyTorch's operators are torchtitan's where the plan does not say.
-bool is_torchtitan(const Plan& plan) {
-  if (!plan.pytorch.implementation) return describes_pytorch(plan.operators);
-  return plan.pytorch.implementation == Implementation::torchtitan;
-}
-
 // Trees have Llama's class names for every family.
 Plan with_llama_classes(Plan plan, const LlamaConfig& model) {
   for (std::string& name : plan.wrap.layer_class) name = llama_class(model.family, name);
@@ -135,10 +132,15 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
                     model.name + "' has; expected " + expected);
   };
   const bool is_ours = !describes_pytorch(operators);
-  if (!is_ours && model.has_query_key_norms() && is_torchtitan(plan)) {
+  if (!is_ours && model.has_query_key_norms() && !implementation_of(plan).has_query_key_norms) {
     return fail(file, "pytorch.implementation",
                 "torchtitan's blocks have no norms of queries and keys, which model '" +
                     model.name + "' has; expected \"transformers\"");
+  }
+  if (model.has_query_key_norms() && compute_type(plan) != plan.precision.param) {
+    return fail(file, "pytorch.autocast",
+                "is \"bf16\" over fp32 norms of queries and keys, which model '" + model.name +
+                    "' has and which is not described yet; expected \"none\"");
   }
   if (is_ours && model.has_query_key_norms()) {
     return refused("norms of queries and keys", "\"pytorch-eager\", or a model without");
@@ -173,7 +175,8 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
                 "is \"" + std::string(name(plan.precision.param)) +
                     "\", but DDP computes in the type of its parameters; expected that of "
                     "precision.storage, \"" +
-                    std::string(name(plan.precision.storage)) + "\"");
+                    std::string(name(plan.precision.storage)) +
+                    "\" (mixed precision under DDP is pytorch.autocast = \"bf16\" besides)");
   }
   if (auto ok = unsupported(plan.offload.optimizer, "offload.optimizer"); !ok) return ok;
   if (auto ok = unsupported(plan.offload.activations, "offload.activations"); !ok) return ok;
@@ -193,6 +196,12 @@ DeviceTraits device_of(const Plan& plan, const Machine* machine, const DeviceTra
 
 // Completes a job that has all but its warnings, and perhaps its units.
 Result<Job> checked(Job job, const std::string& plan_file) {
+  // Under DDP autocast computes in its type, whatever the parameters' is; the plan may name that type.
+  const bool is_cast =
+      job.plan.runtime == RuntimeName::ddp && job.plan.pytorch.autocast == Autocast::bf16;
+  if (is_cast && job.plan.precision.param == DType::bf16) {
+    job.plan.precision.param = job.plan.precision.storage;
+  }
   const Plan& plan = job.plan;
   if (auto ok = check_model(job.model, plan, plan_file); !ok) {
     return tl::unexpected(ok.error());
@@ -200,6 +209,9 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
+  for (std::string& sentence : settings_not_read(plan)) {
+    job.warnings.push_back(std::move(sentence));
+  }
   if (describes_pytorch(plan.operators) && plan.allocator.expandable_segments && job.machine &&
       !has_expandable_segments(*job.machine, plan.pytorch)) {
     job.plan.allocator.expandable_segments = false;
@@ -238,11 +250,13 @@ Result<Job> checked(Job job, const std::string& plan_file) {
     job.units = std::move(*units);
   }
   if (auto ok = check_compiled_blocks(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_frozen_units(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_sharded_units(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_program_size(job, plan_file); !ok) return tl::unexpected(ok.error());
   warn_of_globs_without_unit(job, plan.sharding.keep_after_forward, "sharding.keep_after_forward");
   warn_of_globs_without_unit(job, plan.pytorch.keep_sharded_in_backward,
                              "pytorch.keep_sharded_in_backward");
+  for (std::string& sentence : unread_settings(job)) job.warnings.push_back(std::move(sentence));
   return job;
 }
 
@@ -267,6 +281,8 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& given, const std::str
   if (!checked_plan) return tl::unexpected(checked_plan.error());
   const Plan& plan = *checked_plan;
   const DeviceTraits own = own_device_of(plan, own_device);
+  auto tree = with_frozen(implementation_of(plan).modules(model), plan, plan_file);
+  if (!tree) return tl::unexpected(tree.error());
   return checked({model,
                   with_llama_classes(plan, model),
                   ranks,
@@ -274,7 +290,7 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& given, const std::str
                   machine == nullptr ? std::nullopt : std::optional(*machine),
                   own,
                   device_of(plan, machine, own),
-                  is_torchtitan(plan) ? torchtitan_modules(model) : llama_modules(model),
+                  std::move(*tree),
                   {},
                   {}},
                  plan_file);
@@ -285,7 +301,8 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   const auto checked_plan = with_operators_of(machine, given, plan_file);
   if (!checked_plan) return tl::unexpected(checked_plan.error());
   const Plan plan = with_llama_classes(*checked_plan, job.model);
-  if (is_torchtitan(plan) != is_torchtitan(job.plan)) {
+  if (implementation_of(plan).modules != implementation_of(job.plan).modules ||
+      plan.frozen != job.plan.frozen || !plan.frozen.empty()) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine, job.own_device);
   }
   const DeviceTraits own = own_device_of(plan, job.own_device);

@@ -1,10 +1,45 @@
 #include "models/sharding/pytorch_support.hpp"
 
 #include "models/plan/plan_words.hpp"
+#include "models/sharding/implementation.hpp"
 
 namespace foreshard {
 
+namespace {
+
+// What torch.autocast is described with.
+Result<void> check_autocast(const Plan& plan, const std::string& file) {
+  if (plan.pytorch.autocast == Autocast::none) return {};
+  const auto refuse = [&](bool is_set, const std::string& other,
+                          const std::string& expected) -> Result<void> {
+    if (!is_set) return {};
+    return fail(file, "pytorch.autocast",
+                "is \"bf16\" with " + other +
+                    ", which is not described yet; expected \"none\", or " + expected);
+  };
+  const std::string operators = "operators \"" + std::string(word(plan.operators)) + '"';
+  if (auto ok = refuse(plan.operators != OperatorSetName::pytorch_eager, operators,
+                       "operators \"pytorch-eager\"");
+      !ok) {
+    return ok;
+  }
+  if (auto ok = refuse(plan.pytorch.loss != LossKind::whole,
+                       "a pytorch.loss that is chunked or compiled", "pytorch.loss = \"whole\"");
+      !ok) {
+    return ok;
+  }
+  return refuse(plan.pytorch.float8 != Float8Scaling::none, "pytorch.float8",
+                "pytorch.float8 = \"none\"");
+}
+
+}  // namespace
+
+DType compute_type(const Plan& plan) {
+  return plan.pytorch.autocast == Autocast::none ? plan.precision.param : DType::bf16;
+}
+
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
+  if (auto ok = check_autocast(plan, file); !ok) return ok;
   if (!describes_pytorch(plan.operators)) return {};
   const std::string operators = '"' + std::string(word(plan.operators)) + '"';
   const auto refuse = [&](bool is_set, const char* field, const std::string& value,
@@ -15,12 +50,19 @@ Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
                     " do not describe yet; expected " + expected);
   };
   const PyTorchPlan& pytorch = plan.pytorch;
-  const bool is_transformers = pytorch.implementation == Implementation::transformers;
-  if (auto ok = refuse(pytorch.loss == LossKind::chunked && is_transformers, "pytorch.loss",
+  const bool loss_in_model = implementation_of(plan).loss_in_model;
+  if (auto ok = refuse(pytorch.loss == LossKind::chunked && loss_in_model, "pytorch.loss",
                        "\"chunked\" with pytorch.implementation \"transformers\"",
                        "\"whole\" or \"compiled\", or implementation \"torchtitan\"");
       !ok) {
     return ok;
+  }
+  const OptimizerPlan& optimizer = plan.optimizer;
+  if (optimizer.name == OptimizerName::sgd && optimizer.kernel == OptimizerKernel::fused &&
+      plan.runtime == RuntimeName::fsdp2) {
+    return fail(file, "optimizer.kernel",
+                "is \"fused\", with which PyTorch's SGD raises under FSDP2, whose tensors have no "
+                "_fused_sgd_; expected \"foreach\" or \"loop\"");
   }
   if (auto ok = refuse(plan.offload.activations, "offload.activations", "true", "false"); !ok) {
     return ok;
@@ -49,6 +91,16 @@ std::vector<std::string> pytorch_approximations(const Plan& plan) {
     found.push_back(
         "pytorch.compile = \"model\": embedding, final norm and head are answered as they run "
         "uncompiled");
+  }
+  const PrecisionPlan& precision = plan.precision;
+  const bool has_states =
+      plan.optimizer.name == OptimizerName::adamw || plan.optimizer.momentum > 0;
+  if (has_states && precision.optimizer_state != precision.storage) {
+    found.push_back("precision.optimizer_state = \"" +
+                    std::string(name(precision.optimizer_state)) +
+                    "\" has no effect here: torch.optim makes its states in the type of the "
+                    "parameters, precision.storage = \"" +
+                    std::string(name(precision.storage)) + "\"");
   }
   if (plan.pytorch.deterministic) {
     found.push_back(

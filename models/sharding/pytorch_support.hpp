@@ -8,6 +8,9 @@
 
 namespace foreshard {
 
+// The type that matrix products and attention compute in: autocast's over fp32 parameters.
+DType compute_type(const Plan& plan);
+
 // Refuses settings whose memory is not described.
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file);
 

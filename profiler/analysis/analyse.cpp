@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
+#include <vector>
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/breakdown.hpp"
-#include "profiler/analysis/cost_sources.hpp"
 #include "profiler/analysis/memory.hpp"
 #include "profiler/analysis/operators.hpp"
 #include "traces/input/bounded_sum.hpp"
@@ -12,6 +13,25 @@
 
 namespace foreshard::profiler {
 namespace {
+
+// What share of a prediction's work has measured, fitted or modelled costs.
+
+// Of all ranks, best source first; none of a measured trace.
+std::vector<CostSourceTotal> cost_source_totals(const traces::Trace& trace) {
+  std::array<CostSourceTotal, static_cast<std::size_t>(CostSource::kCount)> totals;
+  for (const traces::Event& e : trace.events) {
+    if (e.cost_source == CostSource::none) continue;
+    CostSourceTotal& total = totals[static_cast<std::size_t>(e.cost_source)];
+    total.source = e.cost_source;
+    ++total.count;
+    total.total_ns = traces::bounded_sum(total.total_ns, e.end_ns - e.start_ns);
+  }
+  std::vector<CostSourceTotal> result;
+  for (const CostSourceTotal& total : totals) {
+    if (total.count > 0) result.push_back(total);
+  }
+  return result;
+}
 
 using traces::bounded_sum;
 using traces::EventKind;

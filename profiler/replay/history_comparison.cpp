@@ -1,15 +1,93 @@
 #include "profiler/replay/history_comparison.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "profiler/replay/common_run.hpp"
-#include "profiler/replay/compared_requests.hpp"
 #include "traces/allocator/allocator_replay.hpp"
+#include "traces/allocator/labelled_history.hpp"
 
 namespace foreshard::profiler {
 namespace {
+
+// What of an allocation history is compared with another one: its requests, frees and failures, in
+// order, by their place among these.
+
+class ComparedRequests {
+ public:
+  static constexpr std::size_t kUnknown = SIZE_MAX;
+
+  explicit ComparedRequests(const traces::LabelledHistory& history);
+
+  std::size_t size() const { return numbers_.size(); }
+  std::size_t number(std::size_t i) const { return numbers_[i]; }  // of the event in the history
+  const traces::HistoryEvent& event(std::size_t i) const {
+    return history_.history.events[numbers_[i]];
+  }
+  // The place of the request that a free ends, kUnknown where it is not in the history; of a request
+  // its own.
+  std::size_t requested(std::size_t i) const { return requested_[i]; }
+  const std::string& stream(std::size_t i) const {
+    return history_.streams[static_cast<std::size_t>(event(i).stream)];
+  }
+  const traces::EventLabels& labels(std::size_t i) const { return history_.labels[numbers_[i]]; }
+  const std::string& text(traces::StringId id) const { return history_.texts[id]; }
+
+  // A number for each, equal where action and size are.
+  std::vector<std::uint64_t> actions_and_sizes() const;
+  ComparedEvent shown(std::size_t i) const;
+
+ private:
+  const traces::LabelledHistory& history_;
+  std::vector<std::size_t> numbers_, requested_;
+};
+
+using traces::AllocatorAction;
+
+bool is_compared(AllocatorAction action) {
+  return action == AllocatorAction::alloc || action == AllocatorAction::free_requested ||
+         action == AllocatorAction::oom;
+}
+
+ComparedRequests::ComparedRequests(const traces::LabelledHistory& history) : history_(history) {
+  std::unordered_map<Address, std::size_t> live;
+  const auto& events = history.history.events;
+  for (std::size_t n = 0; n < events.size(); ++n) {
+    if (!is_compared(events[n].action)) continue;
+    std::size_t requested = numbers_.size();
+    if (events[n].action == AllocatorAction::alloc) live[events[n].address] = requested;
+    if (events[n].action == AllocatorAction::free_requested) {
+      const auto block = live.find(events[n].address);
+      requested = block == live.end() ? kUnknown : block->second;
+      if (block != live.end()) live.erase(block);
+    }
+    numbers_.push_back(n);
+    requested_.push_back(requested);
+  }
+}
+
+std::vector<std::uint64_t> ComparedRequests::actions_and_sizes() const {
+  std::vector<std::uint64_t> values;
+  values.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    const auto action = static_cast<std::uint64_t>(event(i).action);
+    values.push_back(static_cast<std::uint64_t>(event(i).bytes) << 4 | action);
+  }
+  return values;
+}
+
+ComparedEvent ComparedRequests::shown(std::size_t i) const {
+  const traces::EventLabels& own = labels(i);
+  const traces::EventLabels& of = requested_[i] == kUnknown ? own : labels(requested_[i]);
+  return {numbers_[i],     event(i).action, event(i).bytes, stream(i),   own.step,
+          text(own.phase), text(of.module), text(own.call), text(of.op), text(of.category)};
+}
 
 using traces::AllocatorAction;
 using traces::HistoryEvent;

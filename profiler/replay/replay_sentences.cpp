@@ -110,7 +110,7 @@ const WhatIf* best_change(const ReplayAnswer& a) {
   for (const WhatIf& each : a.what_ifs) {
     if (each.outcome.failure) continue;
     const auto merit = [](const WhatIf& w) {
-      return std::pair(!w.is_of_program, w.outcome.headroom);
+      return std::pair(!w.settings.empty(), w.outcome.headroom);
     };
     if (!best || merit(each) > merit(*best)) best = &each;
   }

@@ -21,15 +21,23 @@ constexpr const char* kChanges[] = {
     "roundup_power2_divisions=8",
 };
 
+// Garbage is collected below a limit alone: one that leaves nearly the whole device.
+constexpr const char* kCollects = "garbage_collection_threshold";
+constexpr const char* kLimit = ",per_process_memory_fraction=0.99";
+
+std::string settings_of(const std::string& change) {
+  return change.find(kCollects) == std::string::npos ? change : change + kLimit;
+}
+
 // PYTORCH_CUDA_ALLOC_CONF writes the same with colons.
 std::string how_to_set(std::string change) {
   std::replace(change.begin(), change.end(), '=', ':');
   const auto truth = change.find(":true");
   if (truth != std::string::npos) change.replace(truth, 5, ":True");
   std::string how = "set PYTORCH_CUDA_ALLOC_CONF=" + change;
-  if (change.find("garbage_collection_threshold") != std::string::npos) {
+  if (change.find(kCollects) != std::string::npos) {
     how +=
-        " and call torch.cuda.set_per_process_memory_fraction(1.0), without which it does nothing";
+        " and call torch.cuda.set_per_process_memory_fraction(0.99), without which it does nothing";
   }
   return how;
 }
@@ -79,21 +87,23 @@ Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOpt
   const std::string before = asked_settings.empty() ? "" : asked_settings + ",";
   std::vector<WhatIf> found;
   const AllocatorRules rules = asked.rules.value_or(recording.history.rules);
-  const auto ask = [&](const std::string& change, const std::string& how,
-                       const AllocatorHistory& history,
+  const auto ask = [&](const std::string& change, const std::string& settings,
+                       const std::string& how, const AllocatorHistory& history,
                        const AllocatorRules& changed) -> Result<void> {
     ReplayOptions options = asked;
     options.rules = changed;
     options.honor_recorded_oom = false;
     const auto result = traces::replay(history, options);
     if (!result) return tl::unexpected(result.error());
-    found.push_back({change, how, outcome_of(*result, asked.capacity)});
+    found.push_back({change, settings, how, outcome_of(*result, asked.capacity)});
     return {};
   };
   for (const char* change : kChanges) {
-    const AllocatorRules changed = *traces::parse_allocator_settings(change, rules, "");
+    const std::string settings = settings_of(change);
+    const AllocatorRules changed = *traces::parse_allocator_settings(settings, rules, "");
     if (changed == rules) continue;
-    if (auto done = ask(change, how_to_set(before + change), recording.history, changed); !done) {
+    if (auto done = ask(change, settings, how_to_set(before + change), recording.history, changed);
+        !done) {
       return tl::unexpected(done.error());
     }
   }
@@ -105,10 +115,9 @@ Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOpt
   const AllocatorHistory freed =
       with_unsharded_freed(recording.history, *recording.trace, recording.device);
   auto done =
-      ask("unsharded parameters freed after forward",
+      ask("unsharded parameters freed after forward", "",
           "set reshard_after_forward=True for the unit that still holds them", freed, rules);
   if (!done) return tl::unexpected(done.error());
-  found.back().is_of_program = true;
   return found;
 }
 

@@ -31,10 +31,10 @@ struct Outcome {
 Outcome outcome_of(const traces::ReplayResult& result, std::optional<std::int64_t> capacity);
 
 struct WhatIf {
-  std::string change;  // as --allocator takes it, or in words
-  std::string how;     // what to set or to call for it
+  std::string change;
+  std::string settings;  // as --allocator takes it; "": the program changes
+  std::string how;       // what to set or to call for it
   Outcome outcome;
-  bool is_of_program = false;  // rather than of the allocator's settings
 };
 
 struct Recording {

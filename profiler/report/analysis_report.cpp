@@ -1,15 +1,249 @@
 #include "profiler/report/analysis_report.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "profiler/analysis/analysis.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/report_memory.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
-#include "profiler/report/report_tables.hpp"
+#include "profiler/report/short_names.hpp"
+#include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
+namespace {
+
+// The time tables of a report.
+
+using traces::bounded_sum;
+
+constexpr std::size_t kCollectiveWidth = 66;
+constexpr std::size_t kRanksShown = 4, kStepsShown = 3, kPathShown = 5, kCollectivesShown = 3,
+                      kDeviceOperatorsShown = 6, kHostOperatorsShown = 4;
+
+void add_times(TextTable& table, const std::string& what, std::int64_t ns,
+               const TimeBreakdown& time, std::int64_t allocated, std::int64_t reserved,
+               std::int64_t host) {
+  constexpr std::int64_t kLong = 10'000'000;
+  table.add({what, ns == 0 ? "-" : in_milliseconds(ns, ns < kLong ? 3 : 1),
+             percent(time.compute_ns, time.span_ns), percent(time.communication_ns, time.span_ns),
+             percent(time.exposed_communication_ns, time.span_ns),
+             percent(time.memory_operation_ns, time.span_ns), percent(time.idle_ns, time.span_ns),
+             binary_bytes(allocated), binary_bytes(reserved), binary_bytes(host)});
+}
+
+// "and 4 more: compute 10.2 % to 10.4 %, ...", of the ranks from `first` on.
+std::string other_ranks(const Analysis& analysis, std::size_t first) {
+  const auto range = [&](const std::string& name, auto value, auto text) {
+    const auto [least, most] = std::minmax_element(
+        analysis.ranks.begin() + static_cast<std::ptrdiff_t>(first), analysis.ranks.end(),
+        [&](const RankAnalysis& a, const RankAnalysis& b) { return value(a) < value(b); });
+    return name + " " + text(*least) + " to " + text(*most);
+  };
+  const auto part = [](std::int64_t TimeBreakdown::*field) {
+    return std::pair{
+        [field](const RankAnalysis& rank) {
+          return static_cast<double>(rank.time.*field) /
+                 static_cast<double>(std::max<std::int64_t>(rank.time.span_ns, 1));
+        },
+        [field](const RankAnalysis& rank) { return percent(rank.time.*field, rank.time.span_ns); }};
+  };
+  std::vector<std::string> ranges;
+  if (analysis.ranks[first].time.span_ns > 0) {
+    const auto [compute, compute_text] = part(&TimeBreakdown::compute_ns);
+    const auto [idle, idle_text] = part(&TimeBreakdown::idle_ns);
+    ranges.push_back(range("compute", compute, compute_text));
+    ranges.push_back(range("idle", idle, idle_text));
+  }
+  ranges.push_back(range(
+      "allocated", [](const RankAnalysis& rank) { return rank.peak.allocated_bytes; },
+      [](const RankAnalysis& rank) { return binary_bytes(rank.peak.allocated_bytes); }));
+  return "  and " + std::to_string(analysis.ranks.size() - first) + " more: " + join(ranges, ", ") +
+         "\n";
+}
+
+const char* text_of(GapCause cause) {
+  switch (cause) {
+    case GapCause::communication: return "waiting for communication";
+    case GapCause::copies: return "copies only";
+    case GapCause::host_blocked: return "host blocked";
+    case GapCause::launch_bound: return "launch-bound";
+    case GapCause::other_ranks: return "waiting for other ranks";
+    case GapCause::between_kernels: return "between kernels";
+    case GapCause::dependency: return "waiting for other streams";
+    case GapCause::unknown:
+    case GapCause::kCount: break;
+  }
+  return "unknown";
+}
+
+// The rows of the tables, chosen before any name is shortened.
+struct Shown {
+  std::vector<const PathPart*> path;
+  std::vector<const CollectiveCost*> collectives;
+  std::vector<const OperatorTotal*> device, host;
+  std::int64_t device_ns = 0, host_ns = 0;  // of all, shown or not
+  std::map<std::string, std::string> names;
+
+  explicit Shown(const Analysis& analysis) {
+    for (const PathPart& part : analysis.path.parts) {
+      if (path.size() < kPathShown) path.push_back(&part);
+    }
+    for (const CollectiveCost& one : analysis.collectives) {
+      if (one.exposed_ns > 0 && collectives.size() < kCollectivesShown) {
+        collectives.push_back(&one);
+      }
+    }
+    for (const OperatorTotal& one : analysis.operators) {
+      auto& total = one.is_on_device ? device_ns : host_ns;
+      total = bounded_sum(total, one.self_ns);
+      (one.is_on_device ? device : host).push_back(&one);
+    }
+    const auto costlier = [](const OperatorTotal* a, const OperatorTotal* b) {
+      return a->self_ns > b->self_ns;
+    };
+    std::stable_sort(device.begin(), device.end(), costlier);
+    std::stable_sort(host.begin(), host.end(), costlier);
+    device.resize(std::min(device.size(), kDeviceOperatorsShown));
+    host.resize(std::min(host.size(), kHostOperatorsShown));
+    // The hosts of our own runs only launch work, except for an offloaded optimizer.
+    if (analysis.source.empty() && host_ns < device_ns / 5) host.clear();
+    std::erase_if(host, [&](const OperatorTotal* one) { return one->self_ns < host_ns / 2000; });
+    shorten();
+  }
+
+ private:
+  void shorten() {
+    std::vector<std::string> full;
+    for (const PathPart* one : path) full.push_back(one->name);
+    for (const CollectiveCost* one : collectives) full.push_back(one->name);
+    for (const OperatorTotal* one : device) full.push_back(one->name);
+    for (const OperatorTotal* one : host) full.push_back(one->name);
+    const std::vector<std::string> texts = short_names(full);
+    for (std::size_t i = 0; i < full.size(); ++i) names[full[i]] = texts[i];
+  }
+};
+
+std::string path_table(const Analysis& analysis, const Shown& shown) {
+  const std::int64_t length = analysis.path.end_ns - analysis.path.start_ns;
+  TextTable table({"share", "ms", "count", "kind", "critical path, " + duration(length)}, {3, 4});
+  for (const PathPart* part : shown.path) {
+    table.add({percent(part->ns, length), in_milliseconds(part->ns), std::to_string(part->count),
+               part->kind == "waiting" ? "waiting for" : part->kind, shown.names.at(part->name)});
+  }
+  return table.text();
+}
+
+std::string collectives_table(const Shown& shown) {
+  TextTable table({"exposed ms", "ms", "count", "exposed collectives"}, {3});
+  for (const CollectiveCost* one : shown.collectives) {
+    table.add({in_milliseconds(one->exposed_ns), in_milliseconds(one->total_ns),
+               std::to_string(one->count),
+               truncate(shown.names.at(one->name) + (one->unit.empty() ? "" : " of " + one->unit),
+                        kCollectiveWidth, kCollectiveWidth / 2)});
+  }
+  return table.text();
+}
+
+std::string operators_table(const std::vector<const OperatorTotal*>& operators,
+                            std::int64_t total_ns, const char* what, const Shown& shown) {
+  TextTable table({"share", "ms", "count", "mean us", "kind", what}, {4, 5});
+  for (const OperatorTotal* one : operators) {
+    const double mean = static_cast<double>(one->self_ns) /
+                        static_cast<double>(std::max<std::int64_t>(one->count, 1));
+    table.add({percent(one->self_ns, total_ns), in_milliseconds(one->self_ns),
+               std::to_string(one->count), to_fixed(mean / 1e3, mean < 1e6 ? 1 : 0), one->category,
+               shown.names.at(one->name)});
+  }
+  return table.text();
+}
+
+// Of work, which may run at the same time.
+std::string cost_sources_table(const Analysis& analysis) {
+  std::int64_t total_ns = 0;
+  for (const CostSourceTotal& one : analysis.cost_sources) {
+    total_ns = bounded_sum(total_ns, one.total_ns);
+  }
+  TextTable table({"share", "ms", "count", "source of the predicted times"}, {3});
+  for (const CostSourceTotal& one : analysis.cost_sources) {
+    table.add({percent(one.total_ns, total_ns), in_milliseconds(one.total_ns),
+               std::to_string(one.count), std::string(name(one.source))});
+  }
+  return table.text();
+}
+
+// Ranks over the whole trace, then the last steps of the fullest one.
+std::string times_table(const Analysis& analysis) {
+  TextTable ranks(
+      {"", "ms", "compute", "comm.", "exposed", "copies", "idle", "allocated", "reserved", "host"});
+  const std::size_t count = std::min(kRanksShown, analysis.ranks.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const RankAnalysis& r = analysis.ranks[i];
+    const bool has_host = r.peak.host_bytes > r.peak.allocated_bytes / 1000;  // worth a column
+    add_times(ranks, "rank " + std::to_string(r.rank), r.time.span_ns, r.time,
+              r.peak.allocated_bytes, r.peak.reserved_bytes, has_host ? r.peak.host_bytes : 0);
+  }
+  const RankAnalysis* const rank = fullest_rank(analysis);
+  const std::size_t steps = rank ? rank->steps.size() : 0;
+  for (std::size_t i = steps - std::min(kStepsShown, steps); i < steps; ++i) {
+    const StepAnalysis& s = rank->steps[i];
+    if (s.step < 1) continue;  // set-up
+    const std::string whose =
+        analysis.ranks.size() > 1 ? " of rank " + std::to_string(rank->rank) : "";
+    add_times(ranks, "step " + std::to_string(s.step) + whose, s.duration_ns, s.time,
+              s.peak_allocated_bytes, s.peak_reserved_bytes, s.peak_host_bytes);
+  }
+  std::string text = ranks.text();
+  if (analysis.ranks.size() > count) text += other_ranks(analysis, count);
+  return text.empty() ? "" : "\n" + text;
+}
+
+// Why ranks did not compute, all together.
+std::string gaps_lines(const Analysis& analysis) {
+  ComputeGaps sum{};
+  std::int64_t span = 0, without = 0;
+  for (const RankAnalysis& rank : analysis.ranks) {
+    span = bounded_sum(span, rank.time.span_ns);
+    for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+      sum[cause] = bounded_sum(sum[cause], rank.gaps[cause]);
+      without = bounded_sum(without, rank.gaps[cause]);
+    }
+  }
+  std::vector<std::pair<std::int64_t, std::string>> causes;
+  for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+    if (sum[cause] < span / 2000) continue;  // would read 0.0 %
+    causes.emplace_back(sum[cause],
+                        percent(sum[cause], span) + " " + text_of(static_cast<GapCause>(cause)));
+  }
+  if (without == 0 || causes.empty()) return "";
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> parts;
+  parts.reserve(causes.size());
+  for (auto& [ns, text] : causes) parts.push_back(std::move(text));
+  return wrap("  not computing " + percent(without, span) + ": " + join(parts, ", "), 4);
+}
+
+// The critical path, collectives that nothing hid, operators of devices and hosts. A kernel has the
+// same name in all of them.
+std::string work_tables(const Analysis& analysis) {
+  const Shown shown(analysis);
+  std::string text;
+  for (const std::string& table :
+       {path_table(analysis, shown), collectives_table(shown),
+        operators_table(shown.device, shown.device_ns, "device kernels and copies", shown),
+        operators_table(shown.host, shown.host_ns, "CPU operators (self time)", shown),
+        cost_sources_table(analysis)}) {
+    if (!table.empty()) text += "\n" + table;
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string report_text(const Analysis& analysis) {
   std::string text;

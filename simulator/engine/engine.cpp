@@ -1,13 +1,80 @@
 #include "simulator/engine/engine.hpp"
 
+#include <algorithm>
+#include <span>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "models/base/assertion.hpp"
-#include "simulator/engine/engine_in_order.hpp"
 #include "simulator/engine/engine_shared.hpp"
+#include "simulator/engine/rank_walk.hpp"
 #include "simulator/engine/step_spans.hpp"
 
 namespace foreshard::simulator {
+namespace {
+
+// The engine without sharing: one pass over each program, see engine.hpp.
+
+CommunicatorClock& find(std::vector<CommunicatorClock>& communicators, std::int64_t id) {
+  for (CommunicatorClock& c : communicators) {
+    if (c.id == id) return c;
+  }
+  return communicators.emplace_back(CommunicatorClock{id, 0, 0});
+}
+
+std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks,
+                                            const EngineOptions& options,
+                                            std::vector<RankTimeline> memory) {
+  std::vector<CommunicatorClock> communicators;
+  std::vector<RankWalk> walks;
+  walks.reserve(ranks.size());
+  memory.resize(ranks.size());
+  for (const SimulatedRank& rank : ranks) {
+    walks.emplace_back(rank, options, std::move(memory[walks.size()]),
+                       ranks.size() == 1 ? &communicators : nullptr);
+    for (std::size_t g = 0; g < rank.place.groups.size(); ++g) {
+      const auto group = static_cast<Group>(g);
+      ++find(communicators, communicator_id(rank.place, group, options.one_per_class)).members;
+    }
+  }
+  for (RankWalk& walk : walks) walk.advance();
+
+  for (;;) {
+    bool progress = false, waiting = false;
+    for (RankWalk& walk : walks) {
+      if (!walk.at_collective()) continue;
+      waiting = true;
+      CommunicatorClock& communicator = find(communicators, walk.communicator());
+      std::size_t arrived = 0;
+      std::int64_t start = communicator.free_at, duration = 0;
+      for (const RankWalk& other : walks) {
+        if (!other.at_collective() || other.communicator() != communicator.id) continue;
+        ++arrived;
+        start = std::max(start, other.arrival());
+        duration = std::max(duration, other.collective_ns());
+      }
+      if (arrived < communicator.members) continue;
+      start += options.host.rendezvous_ns;
+      communicator.free_at = start + duration;
+      for (RankWalk& other : walks) {
+        if (!other.at_collective() || other.communicator() != communicator.id) continue;
+        other.pass_collective(start, start + duration);
+        other.advance();
+      }
+      progress = true;
+    }
+    if (!waiting) break;
+    if (!progress) {
+      if (options.stop_step >= 0) break;  // cut short: some members never get there
+      throw std::logic_error("the ranks' programs wait for each other's collectives forever");
+    }
+  }
+  for (std::size_t w = 0; w < walks.size(); ++w) memory[w] = walks[w].take();
+  return memory;
+}
+
+}  // namespace
 
 std::int64_t communicator_id(const RankPlace& place, Group group, bool one_per_class) {
   const auto row = static_cast<std::int64_t>(group);

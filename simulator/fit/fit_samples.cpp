@@ -2,24 +2,190 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "models/base/statistics.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/fit/issue.hpp"
 #include "simulator/fit/meetings.hpp"
-#include "simulator/fit/memory_traffic.hpp"
-#include "simulator/fit/operator_pieces.hpp"
 #include "simulator/fit/recorded_host.hpp"
 #include "traces/metadata.hpp"
 #include "traces/processors.hpp"
+#include "traces/trace.hpp"
 
 namespace foreshard::simulator {
 namespace {
+
+// Device work that one operator launched as several kernels. Recordings give every kernel the cost key
+// of its operator, and only the sum of them is the operator's cost. Imported recordings join them by
+// the call that launched them, our own by instruction.
+
+class OperatorPieces {
+ public:
+  // Of a sorted trace, of which `events` are all.
+  OperatorPieces(const traces::Trace& trace, std::span<const traces::Event> events);
+
+  // Of an operator's pieces the first stands for all. These are of the events given above.
+  bool is_part_of_another(const traces::Event& event) const { return time_of(event) < 0; }
+  // While any piece of the operator ran, in nanoseconds; 0 where the event is all there is.
+  double time_of(const traces::Event& event) const {
+    const auto found = times_.find(&event);
+    return found == times_.end() ? 0 : found->second;
+  }
+
+ private:
+  void join_launches(const traces::Trace& trace, std::span<const traces::Event> events);
+  void join_instructions(const traces::Trace& trace, std::span<const traces::Event> events);
+  void add(std::vector<const traces::Event*>& pieces);
+
+  std::unordered_map<const traces::Event*, double> times_;
+};
+
+using traces::Event;
+using traces::EventKind;
+using traces::Trace;
+
+// The outermost operator with a cost key around each call that launched something.
+std::map<std::pair<std::int32_t, std::int64_t>, const Event*> owners_of_launches(
+    const Trace& trace, std::span<const Event> events) {
+  std::vector<std::vector<const Event*>> threads(trace.lanes.size());
+  for (const Event& event : events) {
+    const bool matters = event.correlation != 0 || event.cost_key != 0;
+    if (matters && !trace.lanes[static_cast<std::size_t>(event.lane)].device) {
+      threads[static_cast<std::size_t>(event.lane)].push_back(&event);
+    }
+  }
+  std::map<std::pair<std::int32_t, std::int64_t>, const Event*> owners;
+  for (auto& thread : threads) {
+    std::stable_sort(thread.begin(), thread.end(), [](const Event* a, const Event* b) {
+      return std::pair(a->start_ns, -a->end_ns) < std::pair(b->start_ns, -b->end_ns);
+    });
+    const Event* owner = nullptr;
+    for (const Event* event : thread) {
+      if (owner != nullptr && event->start_ns >= owner->end_ns) owner = nullptr;
+      if (owner == nullptr && event->cost_key != 0) owner = event;
+      if (owner == nullptr || event->correlation == 0) continue;
+      owners[{trace.lanes[static_cast<std::size_t>(event->lane)].rank, event->correlation}] = owner;
+    }
+  }
+  return owners;
+}
+
+double covered_ns(std::vector<const Event*>& pieces) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+  std::int64_t sum = 0, until = INT64_MIN;
+  for (const Event* piece : pieces) {
+    sum += std::max<std::int64_t>(0, piece->end_ns - std::max(until, piece->start_ns));
+    until = std::max(until, piece->end_ns);
+  }
+  return static_cast<double>(sum);
+}
+
+OperatorPieces::OperatorPieces(const Trace& trace, std::span<const Event> events) {
+  join_launches(trace, events);
+  join_instructions(trace, events);
+}
+
+void OperatorPieces::add(std::vector<const Event*>& pieces) {
+  if (pieces.size() < 2) return;
+  const double sum = covered_ns(pieces);
+  for (const Event* piece : pieces) times_[piece] = -1;
+  times_[pieces.front()] = sum;
+}
+
+// A stream works on one instruction after the other.
+void OperatorPieces::join_instructions(const Trace& trace, std::span<const Event> events) {
+  const auto is_of_same = [](const Event& a, const Event& b) {
+    return a.lane == b.lane && a.step == b.step && a.instruction == b.instruction;
+  };
+  std::vector<const Event*> pieces;
+  for (const Event& event : events) {
+    const bool is_of_device = trace.lanes[static_cast<std::size_t>(event.lane)].device;
+    if (!is_of_device || event.instruction < 0 || !is_device_work(event.kind)) continue;
+    if (!pieces.empty() && !is_of_same(*pieces.back(), event)) {
+      add(pieces);
+      pieces.clear();
+    }
+    pieces.push_back(&event);
+  }
+  add(pieces);
+}
+
+void OperatorPieces::join_launches(const Trace& trace, std::span<const Event> events) {
+  const auto owners = owners_of_launches(trace, events);
+  if (owners.empty()) return;
+  std::unordered_map<const Event*, std::vector<const Event*>> pieces;
+  for (const Event& event : events) {
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+    if (!lane.device || event.cost_key == 0 || event.correlation == 0) continue;
+    const auto owner = owners.find({lane.rank, event.correlation});
+    if (owner == owners.end() || owner->second->cost_key != event.cost_key) continue;
+    pieces[owner->second].push_back(&event);
+  }
+  for (auto& [owner, of_one] : pieces) add(of_one);
+}
+
+// How many bytes all tasks of a recording read and wrote between two moments: the integral of their
+// rates, as a broken line.
+
+class MemoryTraffic {
+ public:
+  // A task moved so many bytes per nanosecond from one moment to the other.
+  void add(std::int64_t start_ns, std::int64_t end_ns, double bytes_per_ns);
+
+  // Call once all tasks are added, before any question.
+  void finish();
+
+  // Bytes moved from `start_ns` to `end_ns`.
+  double between(std::int64_t start_ns, std::int64_t end_ns) const {
+    return until(end_ns) - until(start_ns);
+  }
+
+ private:
+  double until(std::int64_t at) const;
+
+  std::vector<std::pair<std::int64_t, double>> changes_;  // of the rate
+  std::vector<std::int64_t> times_;
+  std::vector<double> moved_;  // by each of the times
+};
+
+void MemoryTraffic::add(std::int64_t start_ns, std::int64_t end_ns, double bytes_per_ns) {
+  if (end_ns <= start_ns) return;
+  changes_.emplace_back(start_ns, bytes_per_ns);
+  changes_.emplace_back(end_ns, -bytes_per_ns);
+}
+
+void MemoryTraffic::finish() {
+  std::sort(changes_.begin(), changes_.end());
+  double rate = 0, sum = 0;
+  for (const auto& [at, change] : changes_) {
+    if (!times_.empty()) sum += rate * static_cast<double>(at - times_.back());
+    rate += change;
+    if (!times_.empty() && times_.back() == at) continue;
+    times_.push_back(at);
+    moved_.push_back(sum);
+  }
+}
+
+double MemoryTraffic::until(std::int64_t at) const {
+  const auto next = std::upper_bound(times_.begin(), times_.end(), at) - times_.begin();
+  if (next == 0) return 0;
+  const auto i = static_cast<std::size_t>(next) - 1;
+  if (i + 1 == times_.size()) return moved_[i];
+  const double share =
+      static_cast<double>(at - times_[i]) / static_cast<double>(times_[i + 1] - times_[i]);
+  return moved_[i] + share * (moved_[i + 1] - moved_[i]);
+}
 
 using traces::Event;
 using traces::EventKind;

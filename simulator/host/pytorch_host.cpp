@@ -5,12 +5,77 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "models/hardware/host_times.hpp"
-#include "simulator/host/checkpointed_layers.hpp"
+#include "models/program/step_program.hpp"
 
 namespace foreshard::simulator {
 namespace {
+
+// Which decoder layers of a program are computed again in backward, and how: PyTorch keeps all that was
+// recomputed (full checkpointing), or looks at each operator whether its result was saved (selective).
+
+struct CheckpointedLayers {
+  std::vector<bool> layers;  // empty: none
+  bool is_selective = false;
+
+  bool has(std::int32_t layer) const {
+    return layer >= 0 && static_cast<std::size_t>(layer) < layers.size() &&
+           layers[static_cast<std::size_t>(layer)];
+  }
+};
+
+using Launched = std::pair<OperatorId, Operator>;
+
+Launched launched(const RankProgram& program, const Instruction& i) {
+  return {i.op, program.cost_keys[static_cast<std::size_t>(i.cost_key)].op};
+}
+
+// Whether it is the model's own work, rather than what gathers, reduces or updates parameters.
+bool is_of_model(const RankProgram& program, const Instruction& i) {
+  if (i.kind != Kind::launch) return false;
+  return i.op != kNone || is_matmul(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op);
+}
+
+// The decoder layer that an instruction belongs to; kNone: to none.
+std::int32_t layer_of(const RankProgram& program, const Instruction& i) {
+  return i.module == kNone ? kNone : program.tree.modules[static_cast<std::size_t>(i.module)].layer;
+}
+
+// Full checkpointing computes the forward again up to its end or, stopping early, up to what is needed
+// last; selective checkpointing leaves out what was saved in between. One layer stands for all.
+CheckpointedLayers checkpointed_layers(const RankProgram& program, const Program& step) {
+  CheckpointedLayers found;
+  const auto& all = step.instructions;
+  const auto is_again = [](const Instruction& i) { return i.phase == Phase::recompute; };
+  for (const Instruction& i : all) {
+    if (!is_again(i)) continue;
+    const std::int32_t layer = layer_of(program, i);
+    if (layer < 0) continue;
+    const auto wanted = static_cast<std::size_t>(layer) + 1;
+    if (found.layers.size() < wanted) found.layers.resize(wanted);
+    found.layers[wanted - 1] = true;
+  }
+  if (found.layers.empty()) return found;
+  auto again = std::find_if(all.begin(), all.end(), is_again);
+  std::int32_t layer = kNone;
+  std::vector<Launched> recomputed, forward;
+  for (; again != all.end(); ++again) {
+    if (!is_of_model(program, *again)) continue;
+    if (!is_again(*again)) break;
+    layer = layer_of(program, *again);
+    recomputed.push_back(launched(program, *again));
+  }
+  for (const Instruction& i : all) {
+    if (forward.size() == recomputed.size()) break;
+    if (i.phase != Phase::forward || layer_of(program, i) != layer) continue;
+    if (is_of_model(program, i)) forward.push_back(launched(program, i));
+  }
+  found.is_selective = forward != recomputed;
+  return found;
+}
 
 // How a launch comes about: the optimizer's are calls over FSDP2's distributed tensors, or over plain ones.
 enum class Way : std::uint8_t { forward, backward, optimizer, tensors, compiled, kCount };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "models/base/figures.hpp"
 #include "models/hardware/host_links.hpp"
@@ -15,14 +16,29 @@ namespace {
 // Bytes of an element in each tensor that a checkpoint has of a parameter.
 std::vector<std::int64_t> element_bytes(const Plan& plan) {
   const std::int64_t parameter = item_size(plan.precision.storage);
-  if (plan.optimizer.name != OptimizerName::adamw) return {parameter};
-  const std::int64_t state = item_size(plan.precision.optimizer_state);
+  if (plan.optimizer.name == OptimizerName::sgd) {
+    return std::vector<std::int64_t>(plan.optimizer.momentum > 0 ? 2 : 1, parameter);
+  }
+  // torch.optim's are of the parameters' type.
+  const std::int64_t state =
+      describes_pytorch(plan.operators) ? parameter : item_size(plan.precision.optimizer_state);
   return {parameter, state, state};
 }
 
-std::int64_t sum_of(const std::vector<std::int64_t>& values) {
+// Bytes of so many elements of a parameter in all of them: of one that is frozen there are no states.
+std::int64_t bytes_of(const Job& job, ParameterId id, std::int64_t elements) {
+  const std::vector<std::int64_t> each = element_bytes(job.plan);
+  const bool trains = id == kNone || job.tree.parameters[static_cast<std::size_t>(id)].trains;
+  return elements * (trains ? std::accumulate(each.begin(), each.end(), std::int64_t{0}) : each[0]);
+}
+
+// Of a unit's elements those that train.
+std::int64_t trained_of(const Job& job, const Unit& unit) {
   std::int64_t sum = 0;
-  for (const std::int64_t value : values) sum += value;
+  for (const ParameterId id : unit.parameters) {
+    const Parameter& p = job.tree.parameters[static_cast<std::size_t>(id)];
+    if (p.trains) sum += p.numel();
+  }
   return sum;
 }
 
@@ -90,10 +106,15 @@ class CheckpointEstimate {
     const GroupPlace place{ranks, ceil_divide(ranks, together)};
     const CollectiveNetwork network(machine_);
     double ns = 0;
-    for (const UnitLayout& unit : unit_layouts(job_, place_of(job_, 0))) {
-      for (const std::int64_t element : element_bytes(job_.plan)) {
-        const auto bytes = static_cast<double>(unit.padded * ranks * element);
-        ns += network.time(Operator::all_gather, bytes, place).ns;
+    const std::vector<UnitLayout> units = unit_layouts(job_, place_of(job_, 0));
+    const std::vector<std::int64_t> elements = element_bytes(job_.plan);
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      const auto all = static_cast<double>(units[u].padded * ranks);
+      const double trained = static_cast<double>(trained_of(job_, job_.units[u])) /
+                             static_cast<double>(std::max<std::int64_t>(units[u].numel, 1));
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        const double bytes = all * (i == 0 ? 1 : trained) * static_cast<double>(elements[i]);
+        if (bytes > 0) ns += network.time(Operator::all_gather, bytes, place).ns;
       }
     }
     return ns / 1e9;
@@ -113,9 +134,11 @@ std::string seconds_text(const std::optional<std::int64_t>& ns) {
 }  // namespace
 
 std::int64_t checkpoint_bytes(const Job& job, int rank) {
-  std::int64_t elements = 0;
-  for (const UnitLayout& unit : unit_layouts(job, place_of(job, rank))) elements += unit.local;
-  return elements * sum_of(element_bytes(job.plan));
+  std::int64_t bytes = 0;
+  for (const UnitLayout& unit : unit_layouts(job, place_of(job, rank))) {
+    for (const ParameterShard& p : unit.parameters) bytes += bytes_of(job, p.parameter, p.local);
+  }
+  return bytes;
 }
 
 CheckpointCost checkpoint_cost(const Job& job, const Machine* machine, double shared_bandwidth) {
@@ -124,9 +147,14 @@ CheckpointCost checkpoint_cost(const Job& job, const Machine* machine, double sh
   const std::vector<std::int64_t> elements = element_bytes(job.plan);
   const std::int64_t widest = *std::max_element(elements.begin(), elements.end());
   for (const UnitLayout& unit : unit_layouts(job, first)) {
-    cost.sharded.bytes += unit.numel * sum_of(elements);
     cost.full.device_bytes =
         std::max(cost.full.device_bytes, unit.padded * first[Group::shard].size * widest);
+  }
+  for (const Unit& unit : job.units) {
+    for (const ParameterId id : unit.parameters) {
+      cost.sharded.bytes +=
+          bytes_of(job, id, job.tree.parameters[static_cast<std::size_t>(id)].numel());
+    }
   }
   cost.sharded.writers = shard_group_size(job);
   cost.sharded.rank_bytes = checkpoint_bytes(job, 0);  // the first rank's shards are the largest

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "models/llama/llama_config.hpp"
+#include "models/sharding/job.hpp"
 
 namespace foreshard::simulator {
 
@@ -14,5 +15,8 @@ namespace foreshard::simulator {
 // the whole square of scores: the causal mask is not deducted, nor is recomputation added. The
 // convention of PaLM (Chowdhery et al. 2022, appendix B) as torchtitan counts it.
 double model_flops_per_token(const LlamaConfig& model, std::int64_t sequence);
+
+// The same of a job: without the gradients of what is frozen, nor those below all that trains.
+double model_flops_per_token(const Job& job);
 
 }  // namespace foreshard::simulator

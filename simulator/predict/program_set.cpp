@@ -1,6 +1,7 @@
 #include "simulator/predict/program_set.hpp"
 
 #include "models/lowering/lower.hpp"
+#include "models/sharding/pytorch_support.hpp"
 #include "simulator/predict/model_flops.hpp"
 
 namespace foreshard::simulator {
@@ -25,9 +26,8 @@ ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram
   set.allocator = allocator_rules(job.plan);
   set.gpu_timing = job.plan.pytorch.gpu_timing;
   set.tokens_per_step = static_cast<double>(tokens_per_step(job));
-  set.model_flops_per_step =
-      set.tokens_per_step * model_flops_per_token(job.model, job.plan.batch.sequence);
-  set.compute_type = job.plan.precision.param;
+  set.model_flops_per_step = set.tokens_per_step * model_flops_per_token(job);
+  set.compute_type = compute_type(job.plan);
   set.warnings = job.warnings;
   const std::vector<int> lowest_of = rank_classes(job, ranks_per_node);
   const std::vector<GroupInfo> groups = groups_of(job);

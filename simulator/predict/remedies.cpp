@@ -1,18 +1,16 @@
 #include "simulator/predict/remedies.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <tuple>
 
 #include "models/allocator/virtual_segments.hpp"
+#include "models/plan/plan_keys.hpp"
 #include "simulator/predict/predict_all.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
 constexpr std::size_t kRemedies = 3;
-
-using Change = std::function<void(Plan&)>;
 
 void wrap_embedding_and_head_apart(Plan& p) {
   p.wrap.policy = WrapPolicy::modules;
@@ -28,53 +26,25 @@ void halve_micro_batch(Plan& p) {
   p.batch.accumulation *= 2;
 }
 
-const std::vector<Change>& changes() {
-  static const std::vector<Change> all = {
-      [](Plan& p) { p.checkpointing.mode = CheckpointMode::full; },
-      [](Plan& p) { p.checkpointing.mode = CheckpointMode::selective; },
-      [](Plan& p) {
-        p.checkpointing.mode = CheckpointMode::every;
-        p.checkpointing.every = 2;
-      },
-      [](Plan& p) { p.checkpointing.fraction = 1; },
-      halve_micro_batch,
-      [](Plan& p) { p.sharding.strategy = Strategy::full_shard; },
-      [](Plan& p) {
-        p.sharding.reshard_after_forward = {ReshardAfterForward::Kind::yes, 0};
-        p.sharding.keep_after_forward.clear();
-      },
-      [](Plan& p) { p.sharding.reshard_after_backward = When::every; },
-      [](Plan& p) { p.batch.gradient_sync = When::every; },
-      [](Plan& p) { p.wrap = WrapPlan{}; },
-      wrap_embedding_and_head_apart,
-      [](Plan& p) { p.prefetch.forward = 0; },
-      [](Plan& p) { p.prefetch.backward = 0; },
-      [](Plan& p) { p.prefetch.limit_all_gathers = true; },
-      [](Plan& p) { p.runtime = RuntimeName::fsdp2; },
-      [](Plan& p) { p.precision.param = DType::bf16; },
-      [](Plan& p) { p.precision.reduce = DType::bf16; },
-      [](Plan& p) { p.offload.parameters = true; },
-      [](Plan& p) { p.offload.optimizer = true; },
-      [](Plan& p) { p.offload.activations = true; },
-      [](Plan& p) { p.optimizer.kernel = OptimizerKernel::fused; },
-      [](Plan& p) { p.optimizer.kernel = OptimizerKernel::loop; },
-      [](Plan& p) { p.allocator.expandable_segments = true; },
-      [](Plan& p) { p.pytorch.logits = DType::bf16; },
-      [](Plan& p) { p.pytorch.attention = AttentionBackend::flash; },
-      [](Plan& p) { p.pytorch.repeat_kv = false; },
-      [](Plan& p) { p.pytorch.zero_grad = ZeroGrad::none; },
-      [](Plan& p) { p.pytorch.gradient_as_bucket_view = true; },
-  };
-  return all;
+// The plan with each of the remedies that take several keys, and of those that a key has.
+std::vector<Plan> changed_plans(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (const auto& change : {halve_micro_batch, wrap_embedding_and_head_apart}) {
+    change(plans.emplace_back(plan));
+  }
+  for (const PlanKey& key : plan_keys()) {
+    for (const PlanValue& value : key.remedies) key.set_in(plans.emplace_back(plan), value);
+  }
+  return plans;
 }
 
 // The keys in which a plan differs, as a plan file has them.
 std::string difference(const Plan& before, const Plan& after) {
-  const std::vector<SpeltKey> old_keys = spelt_keys(before), new_keys = spelt_keys(after);
   std::string text;
-  for (std::size_t k = 0; k < new_keys.size(); ++k) {
-    if (new_keys[k].value == old_keys[k].value) continue;
-    text += (text.empty() ? "" : ", ") + new_keys[k].name + " = " + new_keys[k].value;
+  for (const PlanKey& key : plan_keys()) {
+    const PlanValue value = key.value_in(after);
+    if (value == key.value_in(before)) continue;
+    text.append(text.empty() ? "" : ", ").append(key.name()).append(" = ").append(spelt(value));
   }
   return text;
 }
@@ -88,9 +58,7 @@ struct Candidate {
 // A change without effect, or of what the plan has not, is no candidate.
 std::vector<Candidate> candidates(const Job& job) {
   std::vector<Candidate> found;
-  for (const Change& change : changes()) {
-    Plan plan = job.plan;
-    change(plan);
+  for (const Plan& plan : changed_plans(job.plan)) {
     if (plan == job.plan) continue;
     auto changed = replan(job, plan, "remedy");
     if (!changed || changed->warnings.size() > job.warnings.size()) continue;

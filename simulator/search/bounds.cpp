@@ -61,7 +61,8 @@ bool is_on_compute_stream(const Instruction& i) {
 std::string text_of(PlanPart part, const PlanChoice& choice) {
   std::string text;
   for (const PlanSetting& setting : choice) {
-    if (depends_on(part, setting.key())) text += setting.key() + '=' + setting.value() + '\n';
+    if (!depends_on(part, setting.key->name())) continue;
+    text.append(setting.key->name()).append("=").append(setting.spelt_value()).append("\n");
   }
   return text;
 }

@@ -1,13 +1,15 @@
 #include "simulator/search/default_space.hpp"
 
+#include <string>
+
+#include "models/plan/plan_keys.hpp"
+
 namespace foreshard::simulator {
 
-const char* const kDefaultSpace = R"("batch.micro_batch" = [1, 2, 4, 8]
-"precision.reduce" = ["fp32", "bf16"]
-"checkpointing.mode" = ["none", "selective", "full"]
-"checkpointing.fraction" = [1.0, 0.5]
-"allocator.expandable_segments" = [false, true]
-sharding = [
+namespace {
+
+// Keys that vary together.
+constexpr const char* kVariants = R"(sharding = [
   {},
   {"sharding.reshard_after_forward" = false},
   {"sharding.reshard_after_forward" = 8},
@@ -27,8 +29,15 @@ variant = [
 ]
 )";
 
+}  // namespace
+
 std::vector<PlanAxis> default_space() {
-  return parse_plan_space(kDefaultSpace, "default space").value();
+  std::string space;
+  for (const PlanKey& key : plan_keys()) {
+    if (key.searched.empty()) continue;
+    space.append("\"").append(key.name()).append("\" = ").append(spelt(key.searched)).append("\n");
+  }
+  return parse_plan_space(space + kVariants, "default space").value();
 }
 
 }  // namespace foreshard::simulator

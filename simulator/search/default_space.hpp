@@ -1,5 +1,6 @@
-// The space that is searched where nobody gives one: what moves memory and time of sharded training and
-// leaves what is trained alone, but for the type in which gradients are reduced.
+// The space that is searched where none is given: values that the rows of plan keys name, and some that
+// take several keys. They move memory and time of sharded training and leave what is trained alone, but
+// for the type in which gradients are reduced.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,5 @@
 namespace foreshard::simulator {
 
 std::vector<PlanAxis> default_space();
-// As a file.
-extern const char* const kDefaultSpace;
 
 }  // namespace foreshard::simulator

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "models/plan/plan_setting.hpp"
+#include "models/plan/plan_keys.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -39,7 +39,7 @@ const std::vector<PlanSetting>& neutral_settings() {
     neutral.batch.micro_batch = 1;
     neutral.batch.sequence = kShortSequence;
     std::vector<PlanSetting> all;
-    for (std::size_t n = 0; n < spelt_keys(neutral).size(); ++n) all.emplace_back(neutral, n);
+    for (const PlanKey& key : plan_keys()) all.push_back({&key, key.value_in(neutral)});
     return all;
   }();
   return settings;
@@ -58,7 +58,7 @@ bool depends_on(PlanPart part, std::string_view key) {
 
 Plan alone(PlanPart part, Plan plan) {
   for (const PlanSetting& setting : neutral_settings()) {
-    if (!depends_on(part, setting.key())) setting.set_in(plan);
+    if (!depends_on(part, setting.key->name())) setting.set_in(plan);
   }
   return plan;
 }

@@ -1,4 +1,4 @@
-#include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_keys.hpp"
 #include "simulator/search/candidates.hpp"
 
 namespace foreshard::simulator {
@@ -38,9 +38,9 @@ void write_one_way(ShardingPlan& sharding, int ranks, int nodes) {
 std::string program_key(Plan plan, int ranks, int nodes) {
   if (plan.runtime == RuntimeName::fsdp2) write_one_way(plan.sharding, ranks, nodes);
   std::string text;
-  for (const SpeltKey& key : spelt_keys(plan)) {
-    if (key.name.starts_with("allocator.")) continue;
-    if (needed_for_effect(plan, key.name).empty()) text += key.value;
+  for (const PlanKey& key : plan_keys()) {
+    if (key.section() == "allocator") continue;
+    if (key.missing_in(plan).empty()) text += spelt(key.value_in(plan));
     text += '\n';
   }
   return text;

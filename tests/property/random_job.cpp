@@ -129,7 +129,7 @@ Plan JobDrawer::plan(const LlamaConfig& model, int ranks) {
   if (chance(0.1)) p.allocator.garbage_collection_threshold = 0.6;
   p.pytorch.async_unshard = chance(0.15);
   if (chance(0.3)) {
-    p.pytorch.implementation = one_of({Implementation::torchtitan, Implementation::transformers});
+    p.pytorch.implementation = one_of({ImplementationName::torchtitan, ImplementationName::transformers});
   }
   return p;
 }

@@ -9,9 +9,9 @@
 namespace foreshard::traces {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKeys{"expandable_segments", "max_split_size_mb",
-                                                "roundup_power2_divisions",
-                                                "garbage_collection_threshold"};
+constexpr std::array<std::string_view, 5> kKeys{
+    "expandable_segments", "max_split_size_mb", "roundup_power2_divisions",
+    "garbage_collection_threshold", "per_process_memory_fraction"};
 
 std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
@@ -108,6 +108,12 @@ Result<void> apply(std::string_view key, std::string_view value, AllocatorRules&
       return wrong("a number between 0 and 1, such as 0.8");
     }
     rules.garbage_collection_threshold = *threshold;
+  } else if (key == "per_process_memory_fraction") {
+    const auto fraction = number<double>(value);
+    if (!fraction || !(*fraction > 0.0 && *fraction <= 1.0)) {
+      return wrong("a number above 0 and at most 1, such as 0.9");
+    }
+    rules.memory_fraction = *fraction;
   } else if (key == "roundup_power2_divisions") {
     const auto values = divisions(value);
     if (!values)

@@ -25,13 +25,18 @@ Result<AllocatorRules> read_rules(const JsonObject& header) {
   std::int64_t split = -1;
   FORESHARD_TRY(split, settings.integer("max_split_size", -1, -1));
   rules.max_split_size = split > 0 ? split : AllocatorRules::kUnlimited;
-  if (const auto gc = found->find("garbage_collection_threshold"); gc != found->end()) {
-    if (!gc->is_number() || gc->get<double>() < 0.0 || gc->get<double>() > 1.0) {
-      return settings.wrong("garbage_collection_threshold",
-                            JsonObject::is(*gc) + "; expected a number from 0 to 1");
+  const auto read_share = [&](const char* key, double& share) -> Result<void> {
+    const auto given = found->find(key);
+    if (given == found->end()) return {};
+    if (!given->is_number() || given->get<double>() < 0.0 || given->get<double>() > 1.0) {
+      return settings.wrong(key, JsonObject::is(*given) + "; expected a number from 0 to 1");
     }
-    rules.garbage_collection_threshold = gc->get<double>();
-  }
+    share = given->get<double>();
+    return {};
+  };
+  auto read = read_share("garbage_collection_threshold", rules.garbage_collection_threshold);
+  if (read) read = read_share("per_process_memory_fraction", rules.memory_fraction);
+  if (!read) return tl::unexpected(read.error());
   if (const auto table = found->find("roundup_power2_divisions"); table != found->end()) {
     if (!table->is_object()) {
       return settings.wrong("roundup_power2_divisions", "is not an object; expected one");

@@ -24,6 +24,7 @@ OrderedJson settings_json(const AllocatorRules& rules) {
   return {{"expandable_segments", rules.expandable_segments},
           {"max_split_size", splits_all ? -1 : rules.max_split_size},
           {"garbage_collection_threshold", rules.garbage_collection_threshold},
+          {"per_process_memory_fraction", rules.memory_fraction},
           {"roundup_power2_divisions", divisions}};
 }
 

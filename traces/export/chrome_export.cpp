@@ -2,20 +2,81 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <ostream>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "models/base/atomic_file.hpp"
 #include "models/base/utf8.hpp"
-#include "traces/export/chrome_rows.hpp"
 #include "traces/export/text_output.hpp"
 #include "traces/launches.hpp"
 #include "traces/memory_tally.hpp"
+#include "traces/trace.hpp"
 
 namespace foreshard::traces {
 namespace {
+
+// Rows of a trace viewer: events of one thread must nest in Chrome's format; viewers drop events that
+// overlap in another way.
+
+struct ChromeRow {
+  std::int32_t lane = 0;
+  std::int32_t overflow = 0;  // 0: the lane's own row, else one more for what overlaps there
+};
+
+struct ChromeRows {
+  std::vector<ChromeRow> rows;  // the lanes' own rows first, by lane
+  std::vector<std::int32_t> row_of_event;
+};
+
+struct Open {
+  std::int64_t end_ns = 0;
+  bool is_work = false;
+};
+
+// Whether the event may stand in a row with these open, those that have ended being removed.
+bool fits(std::vector<Open>& open, const Event& e) {
+  while (!open.empty() && open.back().end_ns <= e.start_ns) open.pop_back();
+  if (open.empty()) return true;
+  return e.end_ns <= open.back().end_ns && !(open.back().is_work && is_device_work(e.kind));
+}
+
+constexpr std::int32_t kMaxRowsOfALane = 64;  // beyond, the last one takes all
+
+// Work of a device gets a row of its own wherever it overlaps other work of its stream; everything
+// else where it overlaps without nesting.
+ChromeRows chrome_rows(const Trace& trace) {
+  ChromeRows result;
+  for (std::size_t lane = 0; lane < trace.lanes.size(); ++lane) {
+    result.rows.push_back({static_cast<std::int32_t>(lane), 0});
+  }
+  result.row_of_event.reserve(trace.events.size());
+  struct LaneRow {
+    std::int32_t row = 0;
+    std::vector<Open> open;
+  };
+  std::vector<LaneRow> of_lane;
+  std::int32_t lane = kNone;
+  for (const Event& e : trace.events) {
+    if (e.lane != lane) {
+      lane = e.lane;
+      of_lane.assign(1, {lane, {}});
+    }
+    std::size_t at = 0;
+    while (at < of_lane.size() && !fits(of_lane[at].open, e)) ++at;
+    if (at == of_lane.size() && at == kMaxRowsOfALane) --at;
+    if (at == of_lane.size()) {
+      of_lane.push_back({static_cast<std::int32_t>(result.rows.size()), {}});
+      result.rows.push_back({lane, static_cast<std::int32_t>(at)});
+    }
+    of_lane[at].open.push_back({e.end_ns, is_device_work(e.kind)});
+    result.row_of_event.push_back(of_lane[at].row);
+  }
+  return result;
+}
 
 class ChromeWriter {
  public:

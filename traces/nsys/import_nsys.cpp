@@ -1,11 +1,140 @@
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "traces/import.hpp"
 #include "traces/metadata.hpp"
 #include "traces/nsys/context.hpp"
-#include "traces/nsys/description.hpp"
 #include "traces/nsys/tables.hpp"
+
+namespace foreshard::traces::nsys {
+namespace {
+
+// Metadata of an export: the tool, machines, devices, processes and threads, and problems that the
+// tool reported.
+
+constexpr std::int64_t kWarning = 2, kError = 3;  // ENUM_DIAGNOSTIC_SEVERITY_LEVEL
+constexpr std::size_t kMaxDiagnostics = 200;
+constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
+constexpr std::size_t kLongestText = 10'000;
+
+std::string text(Import& in, const Source::Row& row, int column) {
+  return std::string(in.names.text(row, column).substr(0, kLongestText));
+}
+
+void diagnostics(Import& in, std::int64_t first_ns, Metadata& metadata) {
+  in.read.insert("DIAGNOSTIC_EVENT");
+  std::string lines;
+  std::size_t count = 0;
+  in.source.each(
+      "DIAGNOSTIC_EVENT", {"severity", "text", "timestamp"}, [&](const Source::Row& row) {
+        const std::int64_t severity = row.integer(0);
+        if (severity != kWarning && severity != kError) return;
+        const std::string message = text(in, row, 1);
+        if (message.find("lost") != std::string::npos ||
+            message.find("dropped") != std::string::npos) {
+          in.builder.drop("losses reported by Nsight Systems (see diagnostics)");
+          in.builder.note_loss(std::clamp(row.integer(2), -kFarthest, kFarthest) - first_ns);
+        }
+        if (++count > kMaxDiagnostics) return;
+        lines += (severity == kError ? "error: " : "warning: ") + message + "\n";
+      });
+  if (count > kMaxDiagnostics) {
+    lines += std::to_string(count - kMaxDiagnostics) + " more\n";
+  }
+  if (!lines.empty()) metadata["diagnostics"] = lines;
+}
+
+// (process, number of a device in it) -> number of the GPU in the machine.
+std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_of_devices(Import& in) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus;
+  in.source.each("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
+                 [&](const Source::Row& row) {
+                   gpus[{row.integer(2), row.integer(1)}] = row.integer(0);
+                 });
+  return gpus;
+}
+
+void devices(Import& in, Metadata& metadata) {
+  std::map<std::int64_t, std::string> gpu_names;
+  in.source.each("TARGET_INFO_GPU", {"id", "name"},
+                 [&](const Source::Row& row) { gpu_names[row.integer(0)] = text(in, row, 1); });
+  const auto gpus = gpus_of_devices(in);
+  const auto& ranks = in.builder.ranks();
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const auto gpu = gpus.find({ranks[rank].process, ranks[rank].device});
+    const auto name = gpu_names.find(gpu == gpus.end() ? ranks[rank].device : gpu->second);
+    if (name != gpu_names.end()) metadata["device." + std::to_string(rank)] = name->second;
+  }
+}
+
+void processes(Import& in, Metadata& metadata) {
+  std::map<std::int64_t, std::string> names;
+  in.source.each("PROCESSES", {"globalPid", "name"}, [&](const Source::Row& row) {
+    names[process_of(row.integer(0))] = text(in, row, 1);
+  });
+  std::string host;
+  in.source.each("TARGET_INFO_SYSTEM_ENV", {"name", "value"}, [&](const Source::Row& row) {
+    if (host.empty() && text(in, row, 0) == "Hostname") host = text(in, row, 1);
+  });
+  const auto& ranks = in.builder.ranks();
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::string number = std::to_string(rank);
+    if (!host.empty()) metadata["host." + number] = host;
+    if (ranks[rank].process == kNoProcess) continue;
+    const auto name = names.find(ranks[rank].process);
+    metadata["process." + number] =
+        (name == names.end() ? "" : name->second + " ") + std::to_string(ranks[rank].process);
+  }
+}
+
+void name_threads(Import& in) {
+  in.source.each("ThreadNames", {"globalTid", "nameId"}, [&](const Source::Row& row) {
+    const StringId name = in.names.of(row, 1);
+    const std::int64_t global = row.integer(0);
+    if (name != 0) in.builder.name_thread(process_of(global), thread_of(global), name);
+  });
+}
+
+// After Builder::finish(), whose result is `first_ns`. Besides the keys of every import:
+//   rank_is          what a rank is in this recording: a process, or one of a process's devices
+//   process.R        name and number of the rank's process
+//   diagnostics      warnings and errors of the tool, a line each
+//   start_utc_ns     the moment times count from, where the file contains it
+Metadata describe(Import& in, const std::string& path, std::int64_t first_ns) {
+  Metadata metadata;
+  metadata["source"] = "nsys";
+  metadata["files"] = std::filesystem::path(path).filename().string();
+  metadata["rank_is"] = in.builder.what_ranks_are();
+  metadata["clock"] = "of the recording tool";
+  metadata["cpu_model"] = "";
+  metadata["cores"] = "0";
+  metadata["threads_per_rank"] = "0";
+  std::map<std::string, std::string> tool;
+  for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
+    in.source.each(table, {"name", "value"},
+                   [&](const Source::Row& row) { tool[text(in, row, 0)] = text(in, row, 1); });
+  }
+  metadata["versions"] = tool["EXPORT_PRODUCT_NAME"] + " " + tool["EXPORT_PRODUCT_VERSION"] +
+                         ", schema " + tool["EXPORT_SCHEMA_VERSION"];
+  in.source.each("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [&](const Source::Row& row) {
+    constexpr std::int64_t kLatest = std::int64_t{1} << 62;  // the year 2116
+    const std::int64_t start = row.integer(0);
+    if (start > 0 && start < kLatest) {
+      metadata["start_utc_ns"] = std::to_string(start + first_ns);
+    }
+  });
+  diagnostics(in, first_ns, metadata);
+  devices(in, metadata);
+  processes(in, metadata);
+  return metadata;
+}
+
+}  // namespace
+}  // namespace foreshard::traces::nsys
 
 namespace foreshard::traces {
 namespace {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -140,10 +141,10 @@ class SnapshotReader {
     rules.expandable_segments = is_true(settings, "expandable_segments");
     const auto split = amount(settings, "max_split_size");
     if (split && *split > 0) rules.max_split_size = *split;
-    const PickleId gc = values_.find(settings, "garbage_collection_threshold");
-    if (values_.is(gc, PickleType::real) && values_.real(gc) > 0 && values_.real(gc) <= 1) {
-      rules.garbage_collection_threshold = values_.real(gc);
-    }
+    read_share(settings, "garbage_collection_threshold", rules.garbage_collection_threshold);
+    // PyTorch has this one in the text alone.
+    read_share(settings, "per_process_memory_fraction", rules.memory_fraction);
+    read_memory_fraction(snapshot_.settings, rules.memory_fraction);
     const PickleId table = values_.find(settings, "roundup_power2_divisions");
     AllocatorRules::Divisions divisions{};
     for (std::size_t i = 0; i < divisions.size(); ++i) {
@@ -153,6 +154,22 @@ class SnapshotReader {
       }
     }
     rules.round_to_power2_divisions(divisions);
+  }
+
+  void read_share(PickleId settings, const char* key, double& share) {
+    const PickleId given = values_.find(settings, key);
+    if (!values_.is(given, PickleType::real)) return;
+    if (values_.real(given) > 0 && values_.real(given) <= 1) share = values_.real(given);
+  }
+
+  static void read_memory_fraction(std::string_view settings, double& fraction) {
+    constexpr std::string_view kKey = "per_process_memory_fraction:";
+    const auto key = settings.find(kKey);
+    if (key == std::string_view::npos) return;
+    const std::string_view value = settings.substr(key + kKey.size());
+    double given = 0;
+    const auto read = std::from_chars(value.data(), value.data() + value.size(), given);
+    if (read.ec == std::errc() && given > 0 && given <= 1) fraction = given;
   }
 
   void read_segment(PickleId record) {

@@ -122,7 +122,7 @@ MemoryChanges changes_of_settings(const ChangesQuestion& question) {
     MemoryChange change = change_of(what_if.outcome, has_capacity);
     change.change = QString::fromStdString(what_if.change);
     change.how = QString::fromStdString(what_if.how);
-    if (!what_if.is_of_program) change.settings = what_if.change;
+    change.settings = what_if.settings;
     changes.changes.push_back(std::move(change));
   }
   std::stable_sort(changes.changes.begin(), changes.changes.end(),

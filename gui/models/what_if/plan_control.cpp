@@ -2,13 +2,11 @@
 
 #include <QStringList>
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/base/words.hpp"
-#include "gui/models/what_if/plan_control_kinds.hpp"
-#include "models/plan/plan_reference.hpp"
+#include "models/plan/plan_keys.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -17,10 +15,10 @@ constexpr Words translated("PlanControl");
 
 struct SectionRow {
   const char* title;
-  std::array<std::string_view, 2> sections;  // of the plan file
+  std::vector<std::string_view> sections;  // of the plan file
   bool is_open;
 };
-constexpr std::array<SectionRow, 9> kSections{{
+const std::vector<SectionRow> kSections{{
     {QT_TRANSLATE_NOOP("PlanControl", "Batch"), {"batch"}, true},
     {QT_TRANSLATE_NOOP("PlanControl", "Units and sharding"), {"wrap", "sharding"}, true},
     {QT_TRANSLATE_NOOP("PlanControl", "Prefetch"), {"prefetch"}, true},
@@ -29,6 +27,8 @@ constexpr std::array<SectionRow, 9> kSections{{
     {QT_TRANSLATE_NOOP("PlanControl", "Precision"), {"precision"}, false},
     {QT_TRANSLATE_NOOP("PlanControl", "Optimizer"), {"optimizer"}, false},
     {QT_TRANSLATE_NOOP("PlanControl", "Allocator"), {"allocator"}, false},
+    {QT_TRANSLATE_NOOP("PlanControl", "Adapters"), {"lora"}, false},
+    {QT_TRANSLATE_NOOP("PlanControl", "Evaluation"), {"evaluation"}, false},
     {QT_TRANSLATE_NOOP("PlanControl", "Runtime and operators"), {"", "pytorch"}, false},
 }};
 
@@ -37,27 +37,68 @@ std::string_view section_name(const std::string& key) {
   return dot == std::string::npos ? std::string_view() : std::string_view(key).substr(0, dot);
 }
 
-std::vector<ControlSection> make_controls() {
-  std::vector<PlanControl> controls = control_kinds();
-  for (const PlanKeyReference& row : plan_reference()) {
-    const std::string key = row.section.empty() ? row.key : row.section + '.' + row.key;
-    for (PlanControl& control : controls) {
-      if (control.key != key) continue;
-      control.tooltip =
-          QStringLiteral("%1\n%2\n%3")
-              .arg(QString::fromStdString(key), QString::fromStdString(row.meaning),
-                   translated("Allowed: %1").arg(QString::fromStdString(row.allowed)));
-    }
+QString text_of(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<int>(text.size()));
+}
+
+QString with_spaces(std::string_view word) {
+  return text_of(word).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+// What the row of a key offers, else what the type of its values does.
+std::vector<ControlChoice> choices_of(const PlanKey& key) {
+  std::vector<ControlChoice> choices;
+  for (const OfferedValue& step : key.view.steps) {
+    const std::string value = spelt(step.value);
+    const std::string text(step.text.empty() ? unquoted(value) : step.text);
+    choices.push_back({translated(text.c_str()), value});
   }
+  if (!choices.empty()) return choices;
+  const AllowedValues& allowed = key.field.allowed;
+  if (allowed.may_be_unwritten) choices.push_back({translated("auto"), ""});
+  for (const std::string_view word : allowed.words) {
+    choices.push_back({with_spaces(word), in_quotes(word)});
+  }
+  return choices;
+}
+
+ControlKind kind_of(const PlanKey& key) {
+  const AllowedValues& allowed = key.field.allowed;
+  if (key.view.slides) return ControlKind::slider;
+  if (!key.view.steps.empty()) return ControlKind::choice;
+  if (allowed.list == AllowedValues::List::choices) return ControlKind::outputs;
+  if (allowed.list == AllowedValues::List::groups) return ControlKind::modules;
+  if (allowed.integers || allowed.numbers) return ControlKind::field;
+  if (!allowed.words.empty()) return ControlKind::choice;
+  return allowed.flags ? ControlKind::toggle : ControlKind::field;
+}
+
+PlanControl make_control(const PlanKey& key) {
+  QString label = key.view.label.empty() ? with_spaces(key.short_name())
+                                         : translated(std::string(key.view.label).c_str());
+  label[0] = label[0].toUpper();
+  PlanControl control;
+  control.key = key.name();
+  control.label = label;
+  control.full_label =
+      key.view.full_label.empty() ? label : translated(std::string(key.view.full_label).c_str());
+  control.tooltip = QStringLiteral("%1\n%2\n%3")
+                        .arg(text_of(key.name()), text_of(key.meaning),
+                             translated("Allowed: %1").arg(QString::fromStdString(key.allowed())));
+  control.kind = kind_of(key);
+  if (control.kind != ControlKind::field) control.choices = choices_of(key);
+  control.is_text = !key.field.allowed.text.empty();
+  return control;
+}
+
+std::vector<ControlSection> make_controls() {
   std::vector<ControlSection> sections;
   for (const SectionRow& row : kSections) {
     ControlSection section{translated(row.title), row.is_open, {}};
-    for (const PlanControl& control : controls) {
-      const std::string_view name = section_name(control.key);
-      if (std::find(row.sections.begin(), row.sections.end(), name) == row.sections.end()) continue;
-      if (name.empty() && !row.sections.front().empty())
-        continue;  // the array's empty second entry
-      section.controls.push_back(control);
+    for (const PlanKey& key : plan_keys()) {
+      const bool is_here =
+          std::find(row.sections.begin(), row.sections.end(), key.section()) != row.sections.end();
+      if (is_here) section.controls.push_back(make_control(key));
     }
     sections.push_back(std::move(section));
   }

@@ -7,7 +7,7 @@
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/models/what_if/plan_control.hpp"
-#include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_keys.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -34,7 +34,7 @@ std::vector<Changes> changes_beside(const SpeltPlan& plan) {
         SpeltPlan changed = plan;
         changed.set(control.key, value);
         const Result<Plan> valid = changed.plan();
-        if (valid && needed_for_effect(*valid, control.key).empty()) {
+        if (valid && find_plan_key(control.key)->missing_in(*valid).empty()) {
           all.push_back({{control.key, std::move(value)}});
         }
       }

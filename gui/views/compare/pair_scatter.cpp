@@ -12,7 +12,7 @@ namespace foreshard::gui {
 namespace {
 
 constexpr int kWidth = 288, kLeft = 44, kBottom = 22;
-constexpr double kTop = 2, kRight = 2, kBelow = 2;
+constexpr double kTop = 2, kRightMargin = 2, kBelow = 2;
 
 double decades(std::int64_t ns) {
   return std::log10(static_cast<double>(std::max<std::int64_t>(ns, 1)));
@@ -48,12 +48,12 @@ void PairScatter::set_operator(std::string name) {
 QRectF PairScatter::area() const {
   const double left = scaled(kLeft), bottom = scaled(kBottom);
   const double size =
-      std::max(std::min(width() - left - kRight, height() - kTop - bottom - kBelow), 20.0);
+      std::max(std::min(width() - left - kRightMargin, height() - kTop - bottom - kBelow), 20.0);
   return {left, kTop, size, size};
 }
 
 QSize PairScatter::sizeHint() const {
-  const double side = kWidth - scaled(kLeft) - kRight;
+  const double side = kWidth - scaled(kLeft) - kRightMargin;
   return {kWidth, static_cast<int>(kTop + side + scaled(kBottom) + kBelow)};
 }
 

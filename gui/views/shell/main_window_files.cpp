@@ -14,7 +14,7 @@
 #include "gui/views/shell/window_actions.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
 #include "models/base/host_memory.hpp"
-#include "models/plan/plan.hpp"
+#include "models/plan/foreign/foreign_plans.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -92,14 +92,15 @@ void MainWindow::offer(const PartOffer& offer) {
 }
 
 void MainWindow::read(const std::string& path, const Loader::Steps& steps) {
-  if (std::filesystem::path(path).extension() == ".toml") return read_plan(path);
+  if (is_any_plan(path)) return read_plan(path);
   loader_.open(path, steps);
 }
 
 void MainWindow::read_plan(const std::string& path) {
-  if (const auto plan = load_plan(path); !plan) return say(plan.error());
+  if (const auto plan = read_any_plan(path); !plan) return say(plan.error());
   choose_view(kWhatIfView);
-  what_if_->load_plan_file(QString::fromStdString(path));
+  const QString left_out = what_if_->load_plan_file(QString::fromStdString(path));
+  if (!left_out.isEmpty()) notice_->show_notice(Role::warn, left_out);
 }
 
 void MainWindow::say(const Error& error) {
@@ -155,7 +156,8 @@ void MainWindow::refresh_notice() {
 void MainWindow::ask_for_files() {
   open(QFileDialog::getOpenFileNames(
       this, tr("Open traces"), {},
-      tr("Traces (*.fst *.json *.jsonl *.sqlite *.pickle *.gz);;Plans (*.toml);;All files (*)")));
+      tr("Traces (*.fst *.json *.jsonl *.sqlite *.pickle *.gz);;Plans and configurations (*.toml "
+         "*.yaml *.yml *.json);;All files (*)")));
 }
 
 void MainWindow::ask_for_part() {

@@ -12,11 +12,22 @@
 
 #include <unistd.h>
 
-#include "gui/views/shell/frame_times.hpp"
+#include "gui/views/shell/main_window.hpp"
 #include "gui/views/shell/picture.hpp"
+#include "gui/views/timeline/frame_tour.hpp"
 
 namespace foreshard::gui {
 namespace {
+
+// How long the frames of a fixed tour take, in milliseconds by the names that `--timings` writes.
+
+QJsonObject frame_times(MainWindow& window) {
+  const FrameTimes times = tour_frames(window.timeline(), window.session().axis());
+  return {{QLatin1String("frame_ms_median"), times.at(0.5)},
+          {QLatin1String("frame_ms_p95"), times.at(0.95)},
+          {QLatin1String("frame_ms_p99"), times.at(0.99)},
+          {QLatin1String("frame_ms_worst"), times.at(1)}};
+}
 
 constexpr int kLookEveryMs = 5;
 // Drawing may ask for more to be computed, which is drawn then; a picture is not worth more rounds.

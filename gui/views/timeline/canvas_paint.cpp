@@ -1,5 +1,7 @@
 // How the timeline's canvas is drawn: the lanes from tiles, then text, then what follows the pointer.
 #include <QPaintEvent>
+#include <QPainter>
+#include <QPainterPath>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
@@ -7,13 +9,48 @@
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/timeline/arrows.hpp"
 #include "gui/views/timeline/hover_card.hpp"
 #include "gui/views/timeline/loss_spans.hpp"
 #include "gui/views/timeline/row_headers.hpp"
 #include "gui/views/timeline/timeline_canvas.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+// An arrow from an event's end to the begin of one that it caused, with a halo of the canvas so that
+// it is seen over boxes.
+
+void paint_arrow(QPainter& painter, QPointF from, QPointF to) {
+  constexpr double kHead = 6;
+  // Rows are left and entered vertically; within a row the arrow runs level.
+  const bool is_level = std::abs(to.y() - from.y()) < 4;
+  const double way = to.y() > from.y() ? 1 : -1;
+  const QPointF neck = is_level ? to - QPointF(kHead, 0) : to - QPointF(0, way * kHead);
+  QPainterPath path(from);
+  if (is_level) {
+    path.lineTo(neck);
+  } else {
+    const double bend = std::max(10.0, std::abs(neck.y() - from.y()) / 2);
+    path.cubicTo(from + QPointF(0, way * bend), neck - QPointF(0, way * bend), neck);
+  }
+  const QPointF along = is_level ? QPointF(1, 0) : QPointF(0, way);
+  const QPointF across(along.y(), along.x());
+  const QPolygonF head({to, neck + across * kHead * 0.6, neck - across * kHead * 0.6});
+
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme()[Role::canvas], 5, Qt::SolidLine, Qt::RoundCap));
+  painter.drawPath(path);
+  painter.setPen(QPen(theme()[Role::selection], 1.8));
+  painter.drawPath(path);
+  painter.setPen(QPen(theme()[Role::canvas], 1));
+  painter.setBrush(theme()[Role::selection]);
+  painter.drawPolygon(head);
+  painter.restore();
+}
+
+}  // namespace
 
 void TimelineCanvas::paintEvent(QPaintEvent* event) {
   QPainter painter(viewport());

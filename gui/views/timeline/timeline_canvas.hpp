@@ -2,8 +2,7 @@
 // memory, all along the session's axis.
 //
 // A frame copies the lanes' tiles and draws text and what follows the pointer over them; nothing that
-// takes long runs on the window's thread. The keys and the mouse have files of their own: canvas_keys,
-// canvas_mouse, and canvas_commands for what they bring about; canvas_paint draws.
+// takes long runs on the window's thread. canvas_paint.cpp draws.
 #pragma once
 
 #include <QAbstractScrollArea>

@@ -9,7 +9,7 @@
 #include "gui/paint/theme.hpp"
 #include "gui/views/base/choice_list.hpp"
 #include "models/hardware/hardware.hpp"
-#include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_keys.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -215,10 +215,12 @@ void PlanPanel::show_settings() {
   for (const auto& [key, editor] : editors_) {
     editor->show_value(what_if_.settings());
     if (!plan) continue;
-    const std::string_view needed = needed_for_effect(*plan, key);
-    rows_[key]->set_unused(needed.empty() ? QString()
-                                          : tr("Has no effect here; it needs %1.")
-                                                .arg(QString::fromStdString(std::string(needed))));
+    const PlanKey* of_plan = find_plan_key(key);
+    const std::string missing = of_plan == nullptr ? "" : of_plan->missing_in(*plan);
+    rows_[key]->set_unused(
+        missing.empty()
+            ? QString()
+            : tr("Has no effect here; it needs %1.").arg(QString::fromStdString(missing)));
   }
   for (const auto& [section, fold] : sections_) {
     fold->set_summary(section_summary(*section, what_if_.settings().plan));

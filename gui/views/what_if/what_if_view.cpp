@@ -12,6 +12,7 @@
 #include "gui/paint/theme.hpp"
 #include "gui/views/base/choice_list.hpp"
 #include "gui/views/what_if/answer_figures.hpp"
+#include "models/plan/foreign/foreign_plans.hpp"
 
 namespace foreshard::gui {
 
@@ -241,12 +242,18 @@ QString WhatIfView::save_plan(const QString& path) const {
 }
 
 QString WhatIfView::load_plan_file(const QString& path) {
-  const Result<Plan> plan = load_plan(path.toStdString());
-  if (!plan) return QString::fromStdString(plan.error().text());
   WhatIfSettings settings = what_if_.settings();
+  const Result<ConvertedPlan> read = read_any_plan(path.toStdString(), settings.ranks);
+  if (!read) return QString::fromStdString(read.error().text());
+  const Result<Plan> plan = completed(*read);
+  if (!plan) return QString::fromStdString(plan.error().text());
   settings.plan = SpeltPlan(*plan);
   what_if_.change(settings);
-  return {};
+  QStringList left_out;
+  for (const std::string& warning : conversion_warnings(*read)) {
+    left_out.append(QString::fromStdString(warning));
+  }
+  return left_out.join(QLatin1Char('\n'));
 }
 
 void WhatIfView::ask_where_to_save() {
@@ -256,8 +263,9 @@ void WhatIfView::ask_where_to_save() {
 }
 
 void WhatIfView::ask_what_to_load() {
-  const QString path =
-      QFileDialog::getOpenFileName(this, tr("Take a plan"), QString(), tr("Plans (*.toml)"));
+  const QString path = QFileDialog::getOpenFileName(
+      this, tr("Take a plan"), QString(),
+      tr("Plans and configurations (*.toml *.yaml *.yml *.json);;All files (*)"));
   if (!path.isEmpty()) tell(load_plan_file(path));
 }
 

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "models/sharding/implementation.hpp"
+
 namespace foreshard::lowering {
 
 std::span<const StreamInfo> ddp_streams() {
@@ -28,7 +30,7 @@ Ddp::Ddp(const Job& job, const RankProgram& program, Emitter& emit)
 void Ddp::allocate_shards(const ModuleBuffers& buffers_of) {
   allocate_module(0, buffers_of);
   emit_.focus(0, 0);
-  const std::vector<ParameterId> order = named_parameters(job_.tree);
+  const std::vector<ParameterId> order = trained_parameters();
   make_buckets(order, std::numeric_limits<std::int64_t>::max());
   if (is_static()) {  // which parameters a graph uses, for the ranks to agree on
     emit_.allocate({kIndex * static_cast<std::int64_t>(order.size()), Category::gradients,
@@ -47,6 +49,15 @@ void Ddp::allocate_module(ModuleId id, const ModuleBuffers& buffers_of) {
                             Stream::compute, false, true});
   }
   buffers_of(id);
+}
+
+// The others are no part of a bucket.
+std::vector<ParameterId> Ddp::trained_parameters() const {
+  std::vector<ParameterId> order = named_parameters(job_.tree);
+  std::erase_if(order, [this](ParameterId p) {
+    return !job_.tree.parameters[static_cast<std::size_t>(p)].trains;
+  });
+  return order;
 }
 
 // A bucket is closed when it has reached the cap.
@@ -73,7 +84,7 @@ void Ddp::make_buckets(const std::vector<ParameterId>& order, std::int64_t cap) 
 void Ddp::rebuild_buckets() {
   const std::vector<Bucket> before = buckets_;
   constexpr std::int64_t kMebibyte = 1 << 20;
-  const std::int64_t cap = plan_.pytorch.bucket_cap_mb * kMebibyte;
+  const std::int64_t cap = plan_.pytorch.bucket_cap_mb.mebibytes.value_or(25) * kMebibyte;
   std::int64_t closed = 0, size = 0;
   for (const ParameterId p : ready_order_) {
     if (size == 0) ++closed;
@@ -117,10 +128,17 @@ void Ddp::pre_forward(UnitId unit) {
   broadcasts_ = reduces_now();
 }
 
-// Two or more buffers are broadcast as one tensor: those of transformers' rotary embedding.
+// Two or more buffers are broadcast as one tensor, one as it is (flatten_dense_tensors).
 void Ddp::broadcast_buffers() {
-  if (plan_.pytorch.implementation != Implementation::transformers) return;
-  const std::int64_t size = 4 * job_.model.head_dim;
+  std::int64_t size = 0;
+  int count = 0;
+  for (const Module& module : job_.tree.modules) {
+    for (const std::int64_t bytes : rotary_buffers(module, job_.model, plan_)) {
+      size += bytes;
+      ++count;
+    }
+  }
+  if (count < 2) return;
   const BufferId flat = emit_.allocate({size, Category::temporaries, Role::scratch});
   emit_.launch(
       Stream::compute,
@@ -150,6 +168,7 @@ std::vector<OptimizerTensors> Ddp::optimizer_tensors() const {
   std::vector<OptimizerTensors> out;
   for (const ParameterShard& shard : program_.units[0].parameters) {
     const ParameterState& s = parameters_[static_cast<std::size_t>(shard.parameter)];
+    if (!job_.tree.parameters[static_cast<std::size_t>(shard.parameter)].trains) continue;
     out.push_back({.unit = 0,
                    .parameters = {&shard, 1},
                    .shards = {&s.whole, 1},
@@ -164,7 +183,7 @@ std::vector<OptimizerTensors> Ddp::optimizer_tensors() const {
 // Views of buckets take no memory of their own.
 void Ddp::zero_gradients() {
   emit_.focus(0, 0);
-  for (const ParameterId p : named_parameters(job_.tree)) free_gradient(p);
+  for (const ParameterId p : trained_parameters()) free_gradient(p);
   has_viewed_gradients_ = false;
 }
 

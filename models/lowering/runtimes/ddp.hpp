@@ -77,6 +77,7 @@ class Ddp final : public ShardingRuntime {
   void allocate_module(ModuleId module, const ModuleBuffers& buffers_of);
   void make_buckets(const std::vector<ParameterId>& order, std::int64_t cap);
   void rebuild_buckets();
+  std::vector<ParameterId> trained_parameters() const;
   void broadcast_buffers();
   void accumulate(ParameterId parameter, BufferId gradient);
   void put_into_bucket(ParameterId parameter);

@@ -67,7 +67,7 @@ void Ddp::final_callback() {
   if (!reduces_now()) return;
   emit_.focus(0, 0);
   if (is_static() && iterations_ == 0) {
-    for (const ParameterId p : named_parameters(job_.tree)) put_into_bucket(p);
+    for (const ParameterId p : trained_parameters()) put_into_bucket(p);
   }
   ++iterations_;
   emit_.wait_for(Stream::compute, ddp_stream::all_reduce);

@@ -24,6 +24,15 @@ Fsdp1::Fsdp1(const Job& job, const RankPlace& place, Emitter& emit)
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       places_[static_cast<std::size_t>(parameters[i])] = {static_cast<UnitId>(u), i};
     }
+    const auto trains = [&](ParameterId p) {
+      return job.tree.parameters[static_cast<std::size_t>(p)].trains;
+    };
+    states_[u].has_gradients = std::any_of(parameters.begin(), parameters.end(), trains);
+    std::vector<ParameterShard> pieces = flat_[u].layout.parameters;
+    std::erase_if(pieces, [&](const ParameterShard& piece) {
+      return piece.parameter == kNone ? !states_[u].has_gradients : !trains(piece.parameter);
+    });
+    trained_.push_back(std::move(pieces));
   }
 }
 
@@ -162,10 +171,23 @@ void Fsdp1::prefetch_backward(UnitId unit) {
 // All that remains of backward came before this unit's forward.
 void Fsdp1::post_backward(UnitId unit) {
   run_splits_backward(at(unit).entered);
+  if (!at(unit).has_gradients) reshard_frozen(unit);
+}
+
+// _post_backward_reshard_only_hook: of a flat parameter that requires no gradient.
+void Fsdp1::reshard_frozen(UnitId unit) {
+  if (at(unit).full == kNone || !is_managed(unit)) return;
+  focus(unit);
+  reshard_after_backward(unit);
+  at(unit).is_prefetched = false;
+  if (plan_.prefetch.backward_prefetch == BackwardPrefetch::post) prefetch_backward(unit);
 }
 
 void Fsdp1::final_callback() {
   run_splits_backward(0);
+  for (std::size_t u = 0; u < states_.size(); ++u) {  // _catch_all_reshard
+    if (!states_[u].has_gradients) reshard_frozen(static_cast<UnitId>(u));
+  }
   emit_.focus_on_step();
   if (reduces_now()) {
     for (const Stream stream : reduction_streams()) emit_.wait_for(Stream::compute, stream);

@@ -54,6 +54,7 @@ class Fsdp1 : public ShardingRuntime {
  protected:
   struct UnitState {
     BufferId full = kNone;       // what operators see, while it is unsharded
+    bool has_gradients = true;   // any of its parameters trains
     BufferId on_device = kNone;  // an offloaded shard in its own type, until the unit is resharded
     bool is_prefetched = false;
     bool needs_unshard_in_forward = false, needs_unshard_in_backward = false;
@@ -137,11 +138,13 @@ class Fsdp1 : public ShardingRuntime {
   void prefetch_backward(UnitId unit);
 
   void run_splits_backward(int since);
+  void reshard_frozen(UnitId unit);
   void run_split_backward(UnitId unit);
   BufferId concatenate(UnitId unit);
   void free_gradients();
 
   const std::vector<FlatParameter> flat_;
+  std::vector<std::vector<ParameterShard>> trained_;  // by unit: pieces that the optimizer is given
   std::vector<UnitState> states_;
   std::vector<Held> held_;
   struct ParameterPlace {

@@ -121,10 +121,10 @@ std::vector<OptimizerTensors> Fsdp1::optimizer_tensors() const {
   std::vector<OptimizerTensors> out;
   for (std::size_t u = 0; u < states_.size(); ++u) {
     const UnitLayout& layout = flat_[u].layout;
-    if (layout.parameters.empty()) continue;
+    if (trained_[u].empty()) continue;
     const Held& held = held_[u];
     out.push_back({.unit = static_cast<UnitId>(u),
-                   .parameters = layout.parameters,
+                   .parameters = trained_[u],
                    .shards = {&held.shard, 1},
                    .master_shards = {},
                    .padded = layout.padded,

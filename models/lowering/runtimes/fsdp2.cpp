@@ -23,9 +23,21 @@ Fsdp2::Fsdp2(const Job& job, const RankProgram& program, Emitter& emit)
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     const Unit& unit = job.units[u];
     const UnitId id = static_cast<UnitId>(u);
+    UnitLayout trained;
+    trained.name = unit.name;
     for (std::size_t i = 0; i < unit.parameters.size(); ++i) {
-      places_[static_cast<std::size_t>(unit.parameters[i])] = {id, static_cast<std::int32_t>(i)};
+      const ParameterId p = unit.parameters[i];
+      ParameterPlace& place = places_[static_cast<std::size_t>(p)];
+      place = {id, static_cast<std::int32_t>(i)};
+      if (!job.tree.parameters[static_cast<std::size_t>(p)].trains) continue;
+      place.trained = static_cast<std::int32_t>(trained.parameters.size());
+      ParameterShard& shard = trained.parameters.emplace_back(program.units[u].parameters[i]);
+      shard.offset = trained.padded;
+      trained.padded += shard.padded;
+      trained.local += shard.local;
+      trained.numel += shard.rows * shard.columns;
     }
+    trained_.push_back(std::move(trained));
     const Module& first = job.tree.modules[static_cast<std::size_t>(unit.modules[0])];
     if (unit.modules.size() == 1 && first.kind == ModuleKind::decoder_layer) {
       unit_of_layer_[static_cast<std::size_t>(first.layer)] = id;

@@ -84,11 +84,14 @@ class Fsdp2 final : public ShardingRuntime {
     return program_.units[static_cast<std::size_t>(unit)];
   }
   const RankPlace::Membership& group(Group g) const { return program_.place[g]; }
+  // Of the unit's parameters those that train: what has gradients and what the optimizer is given.
+  const UnitLayout& trained(UnitId unit) const { return trained_[static_cast<std::size_t>(unit)]; }
   bool is_managed(UnitId unit) const { return !layout(unit).parameters.empty(); }
 
   // What stays from the set-up to the end of the run.
   struct UnitShards {
     std::vector<BufferId> shards;         // on the host with offload.parameters
+    std::vector<BufferId> trained;        // of them, those of parameters that train
     BufferId gradient = kNone;            // of PyTorch, which frees it in the next step
     std::vector<BufferId> master_shards;  // host, offload.optimizer
     BufferId host_gradient = kNone;       // flat, host optimizer only
@@ -145,6 +148,7 @@ class Fsdp2 final : public ShardingRuntime {
                        const ModuleBuffers& buffers_of);
   BufferId allocate_shard(const ParameterShard& shard, std::int64_t elements);
   void allocate_masters(UnitId unit);
+  void select_trained();
   void pad_shards(UnitId unit);
   void pad_shards_again();
   void scratch_of_copy_out(UnitId unit, std::int64_t ranks);
@@ -165,6 +169,7 @@ class Fsdp2 final : public ShardingRuntime {
   Emitter& emit_;
   const bool is_pytorch_;
   const PyTorchRules rules_;
+  std::vector<UnitLayout> trained_;  // by unit
   std::vector<UnitShards> held_;
   struct ReadyGradient {
     ParameterId parameter;
@@ -180,6 +185,7 @@ class Fsdp2 final : public ShardingRuntime {
   struct ParameterPlace {
     UnitId unit;
     std::int32_t index;
+    std::int32_t trained = kNone;  // index among those of the unit that train
   };
   std::vector<ParameterPlace> places_;  // by ParameterId
   std::vector<UnitId> post_forward_order_;

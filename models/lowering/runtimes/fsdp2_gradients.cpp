@@ -9,14 +9,14 @@ namespace foreshard::lowering {
 BufferId Fsdp2::gradient(ParameterId parameter) const {
   const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
   const auto& gradients = states_[static_cast<std::size_t>(place.unit)].gradients;
-  return gradients.empty() ? kNone : gradients[static_cast<std::size_t>(place.index)];
+  return gradients.empty() ? kNone : gradients[static_cast<std::size_t>(place.trained)];
 }
 
 BufferId& Fsdp2::gradient_of(ParameterId parameter) {
   const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
   UnitState& s = at(place.unit);
-  s.gradients.resize(layout(place.unit).parameters.size(), kNone);
-  return s.gradients[static_cast<std::size_t>(place.index)];
+  s.gradients.resize(trained(place.unit).parameters.size(), kNone);
+  return s.gradients[static_cast<std::size_t>(place.trained)];
 }
 
 // How many operators a parameter's gradient comes from. Foreshard's own add to the first in place.

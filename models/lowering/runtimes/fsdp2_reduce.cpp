@@ -38,7 +38,7 @@ void Fsdp2::post_backward(UnitId unit) {
     if (reshards_after_backward()) reshard(unit);
     if (!reduces_now()) keep_unsharded_gradients(unit);
   }
-  if (reduces_now()) {
+  if (reduces_now() && !trained(unit).parameters.empty()) {
     const auto range = emit_.range(Range::post_backward_reduce, unit);
     reduce_gradients(unit);
   }
@@ -49,7 +49,7 @@ void Fsdp2::add_to_accumulated(UnitId unit) {
   UnitState& s = at(unit);
   const auto range = emit_.range(Range::post_backward_accumulate, unit);
   for (std::size_t i = 0; i < s.gradients.size(); ++i) {
-    const ParameterShard& p = layout(unit).parameters[i];
+    const ParameterShard& p = trained(unit).parameters[i];
     emit_.launch(Stream::compute,
                  {Operator::add, reduce_type_, gradient_type_, reduce_type_, {p.rows * p.columns}},
                  {s.gradients[i]}, {s.accumulated[i]});
@@ -64,7 +64,7 @@ void Fsdp2::keep_unsharded_gradients(UnitId unit) {
   UnitState& s = at(unit);
   if (reduce_type_ == gradient_type_ || !s.accumulated.empty() || s.gradients_are_wide) return;
   for (std::size_t i = 0; i < s.gradients.size(); ++i) {
-    const ParameterShard& p = layout(unit).parameters[i];
+    const ParameterShard& p = trained(unit).parameters[i];
     const std::int64_t numel = p.rows * p.columns;
     s.accumulated.push_back(
         emit_.allocate({numel * item_size(reduce_type_), Category::unsharded_gradients,
@@ -80,7 +80,7 @@ void Fsdp2::keep_unsharded_gradients(UnitId unit) {
 // Steps 4 to 11 of post_backward (foreach_reduce).
 void Fsdp2::reduce_gradients(UnitId unit) {
   UnitState& s = at(unit);
-  const UnitLayout& shape = layout(unit);
+  const UnitLayout& shape = trained(unit);
   const std::int64_t ranks = group(Group::shard).size;
   if (!rules_.keeps_reduced_input) release_reduce_scatter_state();
   if (s.post_reduce) emit_.wait(Stream::compute, *s.post_reduce);
@@ -187,7 +187,7 @@ BufferId Fsdp2::cut_into_columns(UnitId unit, std::vector<BufferId>& gradients, 
   std::vector<BufferId> originals;
   if (ranks == 1) return kNone;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const ParameterShard& p = layout(unit).parameters[i];
+    const ParameterShard& p = trained(unit).parameters[i];
     if (p.shard_dim == 0) continue;
     if (i % 2 == 0) {
       for (const BufferId original : originals) emit_.free(original);

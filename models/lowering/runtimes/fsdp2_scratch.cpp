@@ -47,7 +47,7 @@ void Fsdp2::scratch_of_copy_out(UnitId unit, std::int64_t ranks) {
 void Fsdp2::scratch_of_copy_in(UnitId unit) {
   const std::int64_t from = item_size(gradient_type_), to = item_size(reduce_type_);
   if (from > to) return;
-  const auto& parameters = layout(unit).parameters;
+  const auto& parameters = trained(unit).parameters;
   std::int64_t blocks = 0;
   for (const ParameterShard& p : parameters) blocks += blocks_of(p.padded * to, kBlock);
   emit_.free(emit_.allocate({8 * (6 * static_cast<std::int64_t>(parameters.size()) + 2 + blocks),

@@ -28,7 +28,7 @@ void Fsdp2::take_sharded_gradient(UnitId unit, const ReducedGradient& sum, Strea
                                   std::vector<BufferId>& late) {
   UnitState& s = at(unit);
   const BufferId output = sum.output;
-  const std::int64_t elements = layout(unit).padded;
+  const std::int64_t elements = trained(unit).padded;
   const DType storage = plan_.precision.storage;
   const bool is_replicated = stream == Stream::all_reduce;
   BufferId gradient = output;
@@ -67,7 +67,7 @@ void Fsdp2::take_sharded_gradient(UnitId unit, const ReducedGradient& sum, Strea
 void Fsdp2::copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream) {
   UnitState& s = at(unit);
   const DType storage = plan_.precision.storage;
-  const std::int64_t elements = layout(unit).padded, bytes = elements * item_size(storage);
+  const std::int64_t elements = trained(unit).padded, bytes = elements * item_size(storage);
   const BufferId host = held(unit).host_gradient;
   const bool accumulates = s.on_host != kNone;
   const BufferId target = accumulates ? emit_.allocate({bytes, Category::gradients, Role::host_copy,
@@ -86,11 +86,11 @@ std::vector<OptimizerTensors> Fsdp2::optimizer_tensors() const {
   std::vector<OptimizerTensors> out;
   out.reserve(states_.size());
   for (std::size_t u = 0; u < states_.size(); ++u) {
-    const UnitLayout& shape = program_.units[u];
+    const UnitLayout& shape = trained_[u];
     if (shape.parameters.empty()) continue;
     const UnitShards& held = held_[u];
     const UnitState& state = states_[u];
-    out.push_back({static_cast<UnitId>(u), shape.parameters, held.shards, held.master_shards,
+    out.push_back({static_cast<UnitId>(u), shape.parameters, held.trained, held.master_shards,
                    shape.padded, shape.local, state.reduced, held.host_gradient, state.on_host});
   }
   return out;
@@ -104,8 +104,9 @@ void Fsdp2::zero_gradients() {
   std::vector<std::pair<ParameterId, UnitId>> order;
   for (std::size_t u = 0; u < states_.size(); ++u) {
     if (states_[u].reduced == kNone) continue;
-    const auto& owned = job_.units[u].parameters;
-    order.emplace_back(*std::max_element(owned.begin(), owned.end()), static_cast<UnitId>(u));
+    ParameterId last = kNone;
+    for (const ParameterShard& p : trained_[u].parameters) last = std::max(last, p.parameter);
+    order.emplace_back(last, static_cast<UnitId>(u));
   }
   std::sort(order.begin(), order.end());
   for (const auto& [last, unit] : order) {

@@ -5,7 +5,10 @@ namespace foreshard::lowering {
 
 void Fsdp2::allocate_shards(const ModuleBuffers& buffers_of) {
   held_.resize(job_.units.size());
-  if (is_pytorch_) return allocate_as_pytorch(buffers_of);
+  if (is_pytorch_) {
+    allocate_as_pytorch(buffers_of);
+    return select_trained();
+  }
   for (std::size_t u = 0; u < job_.units.size(); ++u) {
     focus(static_cast<UnitId>(u));
     held_[u].shards.reserve(program_.units[u].parameters.size());
@@ -13,6 +16,17 @@ void Fsdp2::allocate_shards(const ModuleBuffers& buffers_of) {
       held_[u].shards.push_back(allocate_shard(p, p.padded));
     }
     allocate_masters(static_cast<UnitId>(u));
+  }
+  select_trained();
+}
+
+void Fsdp2::select_trained() {
+  for (std::size_t u = 0; u < held_.size(); ++u) {
+    held_[u].trained.clear();
+    for (const ParameterShard& p : trained_[u].parameters) {
+      const auto& place = places_[static_cast<std::size_t>(p.parameter)];
+      held_[u].trained.push_back(held_[u].shards[static_cast<std::size_t>(place.index)]);
+    }
   }
 }
 
@@ -25,7 +39,7 @@ BufferId Fsdp2::allocate_shard(const ParameterShard& p, std::int64_t elements) {
 // Where the host optimizes: its copies of the parameters, unless it has these already, and the
 // gradient.
 void Fsdp2::allocate_masters(UnitId unit) {
-  const UnitLayout& shape = layout(unit);
+  const UnitLayout& shape = trained(unit);
   if (shape.parameters.empty()) return;
   const bool on_host = plan_.offload.parameters;
   const std::int64_t element = item_size(plan_.precision.storage);
@@ -104,6 +118,7 @@ void Fsdp2::pad_shards_again() {
       emit_.free(before);
     }
   }
+  select_trained();
 }
 
 }  // namespace foreshard::lowering

@@ -39,7 +39,8 @@ constexpr std::string_view kRoles[] = {"",
                                        "activation",
                                        "activation gradient",
                                        "flat gradient",
-                                       "bucket"};
+                                       "bucket",
+                                       "momentum_buffer"};
 static_assert(std::size(kRoles) == static_cast<std::size_t>(Role::kCount));
 
 constexpr std::string_view kRanges[] = {"step",

@@ -46,8 +46,9 @@ enum class Role : std::uint8_t {
   host_copy,
   activation,
   activation_gradient,
-  flat_gradient,  // from here on of single runtimes
+  flat_gradient,  // from here on of single runtimes and optimizers
   bucket,
+  momentum_buffer,
   kCount
 };
 std::string_view name(Role role);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/sharding/trained_parameters.hpp"
+
 namespace foreshard::lowering {
 
 HookTable::HookTable(const Job& job)
@@ -9,14 +11,13 @@ HookTable::HookTable(const Job& job)
       manager_of(job.tree.modules.size(), 0),
       units(job.units.size()) {
   for (const Module& module : job.tree.modules) parent_of.push_back(module.parent);
+  const std::vector<bool> gradients = has_gradients(job);
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     for (const ModuleId m : job.units[u].modules) {
       const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(m)].kind;
       unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
       units[u].members += kind != ModuleKind::activation ? 1 : 0;
-      const bool has_none = kind == ModuleKind::root || kind == ModuleKind::model ||
-                            kind == ModuleKind::embedding || kind == ModuleKind::rotary;
-      if (has_none) units[u].has_input_gradient = false;
+      if (!input_has_gradient(job.tree, gradients, m)) units[u].has_input_gradient = false;
     }
   }
   for (std::size_t m = 1; m < unit_of.size(); ++m) {

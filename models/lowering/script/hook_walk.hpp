@@ -17,8 +17,8 @@ class HookTable {
 
   struct UnitHooks {
     int members = 0;  // modules that a walk can enter (an activation's operator is its parent's)
-    // The hook after backward sits on the gradient of the unit's inputs. Token ids have none and none
-    // comes back from the rotary embedding; such units wait for the final callback.
+    // The hook after backward sits on the gradient of the unit's inputs. Where there is none (token ids,
+    // the rotary embedding, nothing below that trains) units wait for the final callback.
     bool has_input_gradient = true;
   };
   std::vector<ModuleId> parent_of;  // by module

@@ -48,7 +48,8 @@ enum class Shared : std::uint8_t {
   loss,
   root_gradient,  // the one that backward begins with
   logits,
-  embedded,  // the embedding's output
+  embedded,       // the embedding's output
+  hidden_states,  // the head's input
   positions,
   cosines,
   sines,
@@ -98,9 +99,11 @@ struct Action {
     gradient_ready,  // slot `index` holds the gradient of its parameter; it is the runtime's now
     accumulate,      // the gradients that are ready are accumulated (AccumulateGrad runs)
     recompute,       // a checkpointed block computes its activations again here
+    leave_autocast,  // the context ends: all segments' scripts `end_of_autocast` run
     workspace,       // allocates `shared`, unless it is there already
     hand_over,       // what slot `index` holds becomes `shared`
-    receive          // what `shared` holds becomes slot `index`
+    receive,         // what `shared` holds becomes slot `index`
+    host_wait        // the host reads a value that the compute stream is still to produce
   };
   Kind kind;
   Shared shared = Shared::workspace;
@@ -139,11 +142,13 @@ struct Segment {
   Script forward, backward;
   // Of a block that is checkpointed: what it does instead, and its forward again inside backward.
   Script checkpointed_forward, recomputation, recomputed_backward;
+  Script end_of_autocast;  // frees the copies of parameters that backward has no need of
 
   // Slots that segments hand to each other: what forward is given and gives, and the gradient that
   // backward is given, gives, or both in one buffer.
   Slot input = kNone, output = kNone, gradient = kNone;
-  Slot new_gradient = kNone;  // that backward gives, where it is not the one that it was given
+  bool has_input_gradient = true;  // otherwise backward ends here
+  Slot new_gradient = kNone;       // that backward gives, where it is not the one that it was given
 };
 
 // What a Llama consists of. Another operator set is another function that makes these segments.

@@ -102,13 +102,15 @@ void ScriptRunner::allocate_workspace(Shared which) {
 }
 
 void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,
-                       const std::function<void()>& recompute) {
+                       const std::function<void()>& elsewhere) {
   for (const Action& action : script.actions) {
     switch (action.kind) {
       case Action::Kind::enter: walk.enter(frame.place->modules[at(action.index)]); break;
       case Action::Kind::leave: walk.leave(frame.place->modules[at(action.index)]); break;
       case Action::Kind::allocate: allocate(frame, action.index); break;
-      case Action::Kind::free: emit_.free(frame.take(action.index)); break;
+      case Action::Kind::free:
+        if (const BufferId buffer = frame.take(action.index); buffer != kNone) emit_.free(buffer);
+        break;
       case Action::Kind::launch: launch(frame, script, script.launches[at(action.index)]); break;
       case Action::Kind::gradient_ready: {
         const ParameterRef& owner = frame.segment->slots[at(action.index)].parameter;
@@ -116,12 +118,14 @@ void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,
         break;
       }
       case Action::Kind::accumulate: runtime_.accumulate_gradients(); break;
-      case Action::Kind::recompute: recompute(); break;
+      case Action::Kind::recompute:
+      case Action::Kind::leave_autocast: elsewhere(); break;
       case Action::Kind::workspace: allocate_workspace(action.shared); break;
       case Action::Kind::hand_over: (*this)[action.shared] = frame.take(action.index); break;
       case Action::Kind::receive:
         frame[action.index] = std::exchange((*this)[action.shared], kNone);
         break;
+      case Action::Kind::host_wait: emit_.host_wait(emit_.record(Stream::compute)); break;
     }
   }
 }

@@ -39,9 +39,9 @@ class ScriptRunner {
   std::array<BufferId, static_cast<std::size_t>(Shared::kCount)> shared{};
   BufferId& operator[](Shared which) { return shared[static_cast<std::size_t>(which)]; }
 
-  // `recompute` is what the action of that name does.
+  // `elsewhere` is what an action does that concerns more than the script: recompute, leave_autocast.
   void run(Frame& frame, const Script& script, HookWalk& walk,
-           const std::function<void()>& recompute = {});
+           const std::function<void()>& elsewhere = {});
 
  private:
   void allocate(Frame& frame, Slot slot);

@@ -98,7 +98,7 @@ void ModelPass::forward() {
 void ModelPass::loss(const Script& script) {
   const Phase before = emit_.phase();
   emit_.set_phase(Phase::loss);
-  runner_.run(loss_, script, walk_);
+  runner_.run(loss_, script, walk_, [&] { leave_autocast(); });
   emit_.set_phase(before);
 }
 
@@ -112,8 +112,10 @@ void ModelPass::backward() {
   const Segment& loss = operators_.loss;
   head_[operators_.head.output] = loss_.take(loss.gradient == kNone ? loss.input : loss.gradient);
   runner_.run(head_, operators_.head.backward, walk_);
-  BufferId gradient = head_[operators_.head.gradient];
-  for (std::size_t i = layers_.size(); i-- > 0;) {
+  const Slot given = operators_.head.gradient;
+  BufferId gradient = given == kNone ? kNone : head_[given];
+  bool goes_on = operators_.head.has_input_gradient;
+  for (std::size_t i = layers_.size(); goes_on && i-- > 0;) {
     const Segment& segment = operators_.block(i);
     Frame& block = blocks_[i];
     if (offload_) offload_->before_backward(blocks_, i);
@@ -124,14 +126,24 @@ void ModelPass::backward() {
       runner_.run(block, segment.backward, walk_);
     }
     if (segment.new_gradient != kNone) gradient = block.take(segment.new_gradient);
+    goes_on = segment.has_input_gradient;
   }
+  if (goes_on) embedding_backward(gradient);
+  walk_.finish();
+  runtime_.final_callback();
+}
+
+void ModelPass::embedding_backward(BufferId gradient) {
   Frame embedding = frame(operators_.embedding, embedding_place_);
   const Slot given = operators_.embedding.gradient;
   embedding[given] = gradient;
   runner_.run(embedding, operators_.embedding.backward, walk_);
   if (embedding[given] != kNone) emit_.free(gradient);
-  walk_.finish();
-  runtime_.final_callback();
+}
+
+void ModelPass::leave_autocast() {
+  for (Frame& block : blocks_) runner_.run(block, block.segment->end_of_autocast, walk_);
+  runner_.run(head_, operators_.head.end_of_autocast, walk_);
 }
 
 void ModelPass::recompute(Frame& block) {

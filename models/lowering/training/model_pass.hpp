@@ -27,6 +27,8 @@ class ModelPass {
   void place_segments();
   void loss(const Script& script);
   void recompute(Frame& block);
+  void leave_autocast();
+  void embedding_backward(BufferId gradient);
   Frame frame(const Segment& segment, const Placement& placement) const;
 
   const Job& job_;

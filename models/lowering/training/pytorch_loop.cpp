@@ -1,5 +1,7 @@
 #include "models/lowering/training/pytorch_loop.hpp"
 
+#include "models/sharding/implementation.hpp"
+
 namespace foreshard::lowering {
 namespace {
 
@@ -32,22 +34,12 @@ void PyTorchLoop::setup(Program& target) {
   emit_.focus_on_step();
 }
 
-// Tables of angles: a buffer of torchtitan's model, of transformers' two rows of inverse frequencies.
 void PyTorchLoop::allocate_buffers(ModuleId id) {
   const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
-  const std::int64_t S = plan_.batch.sequence, d = job_.model.head_dim;
-  const bool is_transformers = plan_.pytorch.implementation == Implementation::transformers;
   emit_.focus(emit_.unit(), id);
-  const auto allocate = [this](std::int64_t bytes) {
+  for (const std::int64_t bytes : rotary_buffers(module, job_.model, plan_)) {
     emit_.allocate(
         {bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false, true});
-  };
-  if (is_transformers && module.kind == ModuleKind::rotary) {
-    allocate(4 * d / 2);
-    allocate(4 * d / 2);
-  } else if (!is_transformers && module.kind == ModuleKind::root) {
-    const std::int64_t real = item_size(plan_.precision.storage);  // of a model in that type
-    allocate(2 * S * d * (plan_.pytorch.rope == RopeArithmetic::complex ? 2 : real));
   }
 }
 

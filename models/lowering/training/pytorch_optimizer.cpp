@@ -6,18 +6,17 @@
 namespace foreshard::lowering {
 namespace {
 
-// What torch.optim's _multi_tensor_adamw reads and writes of each element, call by call, besides the
-// square roots: the weights' decay, the moments, the denominator, the step.
-struct ForeachPass {
-  std::string_view op;
-  std::int64_t reads, writes;
-};
-constexpr ForeachPass kForeachAdamw[] = {
+using Pass = PyTorchOptimizer::ForeachPass;
+
+// torch.optim's _multi_tensor_adamw besides the square roots: the weights' decay, the moments, the
+// denominator, the step.
+constexpr Pass kForeachAdamw[] = {
     {"aten::_foreach_mul_", 1, 1},     {"aten::_foreach_lerp_", 2, 1},
     {"aten::_foreach_mul_", 1, 1},     {"aten::_foreach_addcmul_", 2, 1},
     {"aten::_foreach_div_", 1, 1},     {"aten::_foreach_add_", 1, 1},
     {"aten::_foreach_addcdiv_", 3, 1},
 };
+constexpr Pass kForeachMomentum[] = {{"aten::_foreach_mul_", 1, 1}, {"aten::_foreach_add_", 2, 1}};
 
 }  // namespace
 
@@ -64,24 +63,31 @@ void PyTorchOptimizer::step() {
   const std::vector<OptimizerTensors> tensors = runtime_.optimizer_tensors();
   const std::vector<OptimizedParameter> all = items(tensors);
   if (clips) clipping_.clip(all, tensors, runtime_.clipped_gradients());
-  if (states_.empty()) create_states(all);
-  update(all);
+  if (plan_.optimizer.name == OptimizerName::adamw) {
+    adamw(all, tensors);
+  } else {
+    sgd(all, tensors);
+  }
 }
 
 // What the host works on is no memory of the device.
 void PyTorchOptimizer::step_on_host() {
   const DType storage = plan_.precision.storage;
   const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
-  if (states_.empty() && is_adamw) {
-    for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
-      for (int n = 0; n < 2; ++n) {
+  const std::vector<Role> roles = is_adamw         ? std::vector{Role::exp_avg, Role::exp_avg_sq}
+                                  : has_momentum() ? std::vector{Role::momentum_buffer}
+                                                   : std::vector<Role>();
+  const std::vector<OptimizerTensors> tensors = runtime_.optimizer_tensors();
+  if (states_.empty()) {
+    for (const OptimizerTensors& unit : tensors) {
+      for (const Role role : roles) {
         states_.push_back(
-            emit_.allocate({unit.local * item_size(storage), Category::optimizer_states,
-                            Role::exp_avg, kNone, Stream::compute, true, true}));
+            emit_.allocate({unit.local * item_size(storage), Category::optimizer_states, role,
+                            kNone, Stream::compute, true, true}));
       }
     }
   }
-  for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
+  for (const OptimizerTensors& unit : tensors) {
     const BufferId reads[] = {unit.host_gradient};
     emit_.host_compute(
         {is_adamw ? Operator::adamw : Operator::sgd, storage, storage, storage, {unit.local}},
@@ -89,63 +95,106 @@ void PyTorchOptimizer::step_on_host() {
   }
 }
 
-void PyTorchOptimizer::create_states(const std::vector<OptimizedParameter>& items) {
-  if (plan_.optimizer.name != OptimizerName::adamw) return;
-  const auto allocate = [&](const OptimizedParameter& item, std::int64_t bytes, Role role) {
-    const NameId owner = item.parameter == kNone ? kNone : emit_.parameter_name(item.parameter);
-    states_.push_back(emit_.allocate(
-        {bytes, Category::optimizer_states, role, owner, Stream::compute, false, true}));
-  };
-  for (const OptimizedParameter& item : items) {
-    const std::int64_t bytes = item.local * item_size(plan_.precision.storage);
-    // The fused kernel reads the number of the step on the device.
-    if (plan_.optimizer.kernel == OptimizerKernel::fused) allocate(item, 4, Role::scratch);
-    allocate(item, bytes, Role::exp_avg);
-    allocate(item, bytes, Role::exp_avg_sq);
-  }
+BufferId PyTorchOptimizer::state(const OptimizedParameter& item, std::int64_t bytes, Role role) {
+  const NameId owner = item.parameter == kNone ? kNone : emit_.parameter_name(item.parameter);
+  return states_.emplace_back(emit_.allocate(
+      {bytes, Category::optimizer_states, role, owner, Stream::compute, false, true}));
 }
 
-void PyTorchOptimizer::update(const std::vector<OptimizedParameter>& items) {
-  const DType storage = plan_.precision.storage;
-  const std::int64_t element = item_size(storage);
-  const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
+std::int64_t PyTorchOptimizer::bytes_of(const OptimizedParameter& item) const {
+  return item.local * item_size(plan_.precision.storage);
+}
+
+void PyTorchOptimizer::adamw(const std::vector<OptimizedParameter>& items,
+                             const std::vector<OptimizerTensors>& tensors) {
+  const OptimizerKernel kernel = plan_.optimizer.kernel;
+  if (states_.empty()) {
+    for (const OptimizedParameter& item : items) {
+      // The fused kernel reads the number of the step on the device.
+      if (kernel == OptimizerKernel::fused) state(item, 4, Role::scratch);
+      state(item, bytes_of(item), Role::exp_avg);
+      state(item, bytes_of(item), Role::exp_avg_sq);
+    }
+  }
   std::vector<BufferId> roots;
   BufferId before = kNone;
-  const bool is_in_passes = is_adamw && plan_.optimizer.kernel == OptimizerKernel::foreach;
-  if (is_in_passes) {
+  if (kernel == OptimizerKernel::foreach) {
     for (std::size_t n = 0; n < items.size(); ++n) {
       const BufferId exp_avg_sq = states_[2 * n + 1];
-      roots.push_back(tensors_.make("aten::_foreach_sqrt", items[n].local * element, {exp_avg_sq}));
+      roots.push_back(tensors_.make("aten::_foreach_sqrt", bytes_of(items[n]), {exp_avg_sq}));
     }
-  } else if (is_adamw && plan_.optimizer.kernel == OptimizerKernel::loop) {
+  } else if (kernel == OptimizerKernel::loop) {
     for (const OptimizedParameter& item : items) {
-      const BufferId root = tensors_.make("aten::sqrt", item.local * element, {});
-      const BufferId denominator = tensors_.make("aten::add", item.local * element, {root});
+      const BufferId root = tensors_.make("aten::sqrt", bytes_of(item), {});
+      const BufferId denominator = tensors_.make("aten::add", bytes_of(item), {root});
       tensors_.free({root, before});
       before = denominator;
     }
   }
-  for (const OptimizerTensors& unit : runtime_.optimizer_tensors()) {
-    if (is_in_passes) {
-      update_in_passes(unit);
-      continue;
-    }
-    const BufferId reads[] = {unit.gradient};
-    emit_.launch(
-        Stream::compute,
-        emit_.intern(
-            {is_adamw ? Operator::adamw : Operator::sgd, storage, storage, storage, {unit.local}}),
-        reads, unit.shards);
+  if (kernel == OptimizerKernel::foreach) {
+    update_in_passes(kForeachAdamw, tensors);
+  } else {
+    update(Operator::adamw, tensors);
   }
   tensors_.free_reversed(roots);
   tensors_.free({before});
 }
 
-void PyTorchOptimizer::update_in_passes(const OptimizerTensors& unit) {
-  const std::int64_t bytes = unit.local * item_size(plan_.precision.storage);
-  for (const ForeachPass& pass : kForeachAdamw) {
-    tensors_.update(pass.op, {&unit.gradient, 1}, pass.reads * bytes, unit.shards,
-                    pass.writes * bytes);
+// Momentum buffers are made in the first step, of gradients with the weights' decay in them. The loop
+// (_single_tensor_sgd) takes one parameter after the other, _multi_tensor_sgd all of them call by call.
+void PyTorchOptimizer::sgd(const std::vector<OptimizedParameter>& items,
+                           const std::vector<OptimizerTensors>& tensors) {
+  const OptimizerKernel kernel = plan_.optimizer.kernel;
+  const bool is_fused = kernel == OptimizerKernel::fused;
+  const bool decays = plan_.optimizer.weight_decay > 0 && !is_fused;
+  const bool is_first = has_momentum() && states_.empty();
+  const auto decayed = [&](const OptimizedParameter& item, std::string_view op) {
+    return tensors_.make_of_part(op, bytes_of(item), item.gradient, 2 * bytes_of(item));
+  };
+  const auto momentum_buffer = [&](const OptimizedParameter& item) {
+    const BufferId buffer = state(item, bytes_of(item), Role::momentum_buffer);
+    if (is_fused) return;
+    tensors_.update("aten::clone", {&item.gradient, 1}, bytes_of(item), {&buffer, 1},
+                    bytes_of(item));
+  };
+  std::vector<BufferId> sums;
+  if (kernel == OptimizerKernel::loop) {
+    for (const OptimizedParameter& item : items) {
+      const BufferId sum = decays ? decayed(item, "aten::add") : kNone;
+      if (is_first) momentum_buffer(item);
+      tensors_.free({sum});
+    }
+  } else {
+    for (const OptimizedParameter& item : items) {
+      if (decays) sums.push_back(decayed(item, "aten::_foreach_add"));
+    }
+    for (const OptimizedParameter& item : items) {
+      if (is_first) momentum_buffer(item);
+    }
+  }
+  if (has_momentum() && !is_fused && !is_first) update_in_passes(kForeachMomentum, tensors);
+  if (has_momentum()) tensors_.free_reversed(std::exchange(sums, {}));
+  update(Operator::sgd, tensors);
+  tensors_.free_reversed(sums);
+}
+
+void PyTorchOptimizer::update(Operator op, const std::vector<OptimizerTensors>& tensors) {
+  const DType storage = plan_.precision.storage;
+  for (const OptimizerTensors& unit : tensors) {
+    const BufferId reads[] = {unit.gradient};
+    emit_.launch(Stream::compute, emit_.intern({op, storage, storage, storage, {unit.local}}),
+                 reads, unit.shards);
+  }
+}
+
+void PyTorchOptimizer::update_in_passes(std::span<const ForeachPass> passes,
+                                        const std::vector<OptimizerTensors>& tensors) {
+  for (const OptimizerTensors& unit : tensors) {
+    const std::int64_t bytes = unit.local * item_size(plan_.precision.storage);
+    for (const ForeachPass& pass : passes) {
+      tensors_.update(pass.op, {&unit.gradient, 1}, pass.reads * bytes, unit.shards,
+                      pass.writes * bytes);
+    }
   }
 }
 

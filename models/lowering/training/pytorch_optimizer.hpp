@@ -2,6 +2,8 @@
 // parameter in the order of named_parameters().
 #pragma once
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "models/lowering/script/emitter.hpp"
@@ -18,12 +20,25 @@ class PyTorchOptimizer {
   // The first one creates the states.
   void step();
 
+  // A call over lists of tensors: what it reads and writes of each element.
+  struct ForeachPass {
+    std::string_view op;
+    std::int64_t reads, writes;
+  };
+
  private:
   std::vector<OptimizedParameter> items(const std::vector<OptimizerTensors>& tensors) const;
   void step_on_host();
-  void create_states(const std::vector<OptimizedParameter>& items);
-  void update(const std::vector<OptimizedParameter>& items);
-  void update_in_passes(const OptimizerTensors& unit);
+  void adamw(const std::vector<OptimizedParameter>& items,
+             const std::vector<OptimizerTensors>& tensors);
+  void sgd(const std::vector<OptimizedParameter>& items,
+           const std::vector<OptimizerTensors>& tensors);
+  BufferId state(const OptimizedParameter& item, std::int64_t bytes, Role role);
+  std::int64_t bytes_of(const OptimizedParameter& item) const;
+  bool has_momentum() const { return plan_.optimizer.momentum > 0; }
+  void update(Operator op, const std::vector<OptimizerTensors>& tensors);
+  void update_in_passes(std::span<const ForeachPass> passes,
+                        const std::vector<OptimizerTensors>& tensors);
 
   const Plan& plan_;
   Emitter& emit_;

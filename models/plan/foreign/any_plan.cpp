@@ -1,6 +1,7 @@
 // parse_any_plan: which tool a file is of, by what stands in it.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "models/base/text_file.hpp"
 #include "models/plan/foreign/conversion.hpp"
@@ -56,58 +57,124 @@ bool is_of_torchtitan(const Value& root) {
 }
 
 bool is_of_accelerate(const Value& root) {
-  return has_any(root, {"distributed_type", "compute_environment", "fsdp_config"});
+  return has_any(root, {"distributed_type", "compute_environment"});
+}
+
+bool is_section(const Value& root, std::string_view key) {
+  const Value* value = root.find(key);
+  return value != nullptr && value->kind == Value::Kind::map;
 }
 
 bool is_of_deepspeed(const Value& root) {
-  return has_any(root, {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu",
-                        "bf16", "bfloat16", "fp16", "gradient_accumulation_steps"});
+  return has_any(root,
+                 {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu"}) ||
+         is_section(root, "bf16") || is_section(root, "bfloat16") || is_section(root, "fp16");
+}
+
+bool is_of_axolotl(const Value& root) {
+  return has_any(root, {"base_model", "sequence_len", "micro_batch_size"});
+}
+
+bool is_of_llama_factory(const Value& root) {
+  return has_any(root, {"finetuning_type", "cutoff_len"});
+}
+
+bool is_of_trainer(const Value& root) {
+  return has_any(root, {"per_device_train_batch_size", "output_dir", "learning_rate", "optim",
+                        "num_train_epochs", "gradient_accumulation_steps", "fsdp", "fsdp_config",
+                        "gradient_checkpointing"});
+}
+
+// The file that fsdp_config of TrainingArguments may name.
+bool is_fsdp_config(const Value& root) {
+  return has_any(root, {"transformer_layer_cls_to_wrap", "auto_wrap_policy",
+                        "reshard_after_forward", "cpu_ram_efficient_loading", "backward_prefetch",
+                        "xla", "fsdp_transformer_layer_cls_to_wrap", "fsdp_auto_wrap_policy",
+                        "fsdp_reshard_after_forward", "fsdp_backward_prefetch"});
+}
+
+constexpr std::string_view kTools =
+    "a configuration of Accelerate, DeepSpeed, torchtitan, transformers' Trainer, axolotl or "
+    "LLaMA-Factory";
+
+using Reader = Result<ConvertedPlan> (*)(foreign::Source);
+
+// Nothing: of no tool that is known.
+Reader reader_of(const Value& root) {
+  if (is_of_accelerate(root)) return foreign::accelerate_plan;
+  if (is_of_axolotl(root)) return foreign::axolotl_plan;
+  if (is_of_llama_factory(root)) return foreign::llama_factory_plan;
+  if (is_of_deepspeed(root)) return foreign::deepspeed_plan;
+  if (is_of_trainer(root)) return foreign::trainer_plan;
+  if (is_fsdp_config(root)) return foreign::fsdp_config_plan;
+  if (is_of_torchtitan(root)) return foreign::torchtitan_plan;
+  return nullptr;
+}
+
+Result<ConvertedPlan> converted(Result<Value> root, const std::string& file,
+                                std::optional<std::int64_t> ranks, const std::string& language) {
+  if (!root) return tl::unexpected(root.error());
+  const Reader reader = reader_of(*root);
+  if (reader == nullptr) {
+    return fail(file, "",
+                "is " + language + " without a key of a tool that is known; expected " +
+                    std::string(kTools) + ", or a plan in TOML");
+  }
+  return reader({std::move(*root), file, ranks});
 }
 
 Result<ConvertedPlan> own_plan(std::string_view text, const std::string& file) {
-  Result<Plan> plan = parse_plan(text, file);
+  Result<PlanFile> plan = parse_plan_file(text, file);
   if (!plan) return tl::unexpected(plan.error());
-  ConvertedPlan converted;
-  converted.plan = std::move(*plan);
-  return converted;
+  return ConvertedPlan{std::move(*plan), "", {}, {}, {}, {}, {}};
 }
 
 }  // namespace
 
-Result<ConvertedPlan> parse_any_plan(std::string_view text, const std::string& file) {
+Result<ConvertedPlan> parse_any_plan(std::string_view text, const std::string& file,
+                                     std::optional<std::int64_t> ranks) {
   const std::string_view body =
       text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   switch (language_of(body)) {
-    case Language::json: {
-      Result<Value> root = foreign::parse_json_document(body, file);
-      if (!root) return tl::unexpected(root.error());
-      if (is_of_accelerate(*root)) return foreign::accelerate_plan(std::move(*root), file);
-      if (is_of_deepspeed(*root)) return foreign::deepspeed_plan(std::move(*root), file);
-      return fail(file, "",
-                  "is JSON without a key of DeepSpeed's; expected a DeepSpeed configuration with "
-                  "zero_optimization or train_micro_batch_size_per_gpu, or a plan in TOML");
-    }
-    case Language::yaml: {
-      Result<Value> root = foreign::parse_yaml_document(body, file);
-      if (!root) return tl::unexpected(root.error());
-      if (is_of_accelerate(*root)) return foreign::accelerate_plan(std::move(*root), file);
-      return fail(
-          file, "",
-          "is YAML without a key of Accelerate's; expected an Accelerate configuration with "
-          "distributed_type, or a plan in TOML");
-    }
+    case Language::json:
+      return converted(foreign::parse_json_document(body, file), file, ranks, "JSON");
+    case Language::yaml:
+      return converted(foreign::parse_yaml_document(body, file), file, ranks, "YAML");
     case Language::toml: break;
   }
   Result<Value> root = foreign::parse_toml_document(body, file);
   if (!root || !is_of_torchtitan(*root)) return own_plan(text, file);
-  return foreign::torchtitan_plan(std::move(*root), file);
+  return foreign::torchtitan_plan({std::move(*root), file, ranks});
 }
 
-Result<ConvertedPlan> read_any_plan(const std::string& path) {
-  Result<std::string> text = read_text_file(
-      path, "a plan in TOML, or a configuration of Accelerate, torchtitan or DeepSpeed", kMiB);
+Result<ConvertedPlan> read_any_plan(const std::string& path, std::optional<std::int64_t> ranks) {
+  Result<std::string> text =
+      read_text_file(path, "a plan in TOML, or " + std::string(kTools), kMiB);
   if (!text) return tl::unexpected(text.error());
-  return parse_any_plan(*text, path);
+  return parse_any_plan(*text, path, ranks);
+}
+
+bool is_any_plan(const std::string& path) {
+  if (std::filesystem::path(path).extension() == ".toml") return true;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (error || bytes == 0 || bytes > static_cast<std::uintmax_t>(kMiB.count)) return false;
+  const Result<std::string> text = read_text_file(path, "text", kMiB);
+  if (!text) return false;
+  switch (language_of(*text)) {
+    case Language::json: {
+      const Result<Value> root = foreign::parse_json_document(*text, path);
+      return root && reader_of(*root) != nullptr;
+    }
+    case Language::yaml: {
+      const Result<Value> root = foreign::parse_yaml_document(*text, path);
+      return root && reader_of(*root) != nullptr;
+    }
+    case Language::toml: break;
+  }
+  const Result<Value> root = foreign::parse_toml_document(*text, path);
+  return root && (is_of_torchtitan(*root) || parse_plan_file(*text, path));
 }
 
 }  // namespace foreshard

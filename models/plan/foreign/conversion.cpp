@@ -65,9 +65,45 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower(x) == lower(y); });
 }
 
+std::vector<std::string> words_of(const Value& value, std::string_view separators) {
+  std::vector<std::string> words;
+  if (value.kind == Value::Kind::list) {
+    for (const Value& item : value.items) words.push_back(item.text);
+    return words;
+  }
+  for (std::size_t at = 0; at <= value.text.size();) {
+    const std::size_t end = std::min(value.text.find_first_of(separators, at), value.text.size());
+    const std::size_t first = std::min(value.text.find_first_not_of(' ', at), end);
+    const std::size_t last = value.text.find_last_not_of(' ', end - 1) + 1;
+    words.push_back(end > at && first < last ? value.text.substr(first, last - first) : "");
+    at = end + 1;
+  }
+  return words;
+}
+
+std::vector<std::string_view> each(Names names) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t end = std::min(names.find(' ', at), names.size());
+    if (end > at) words.push_back(names.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+bool is_off(const Value& value) {
+  if (is_nothing(value)) return true;
+  if (const Value* enabled = value.find("enabled")) return is_off(*enabled);
+  if (value.kind == Value::Kind::list || value.kind == Value::Kind::map) return false;
+  const std::string word = shown(value);
+  constexpr std::string_view kOff[] = {"false", "no", "none", "off", "0", "\"\"", "disabled"};
+  return std::any_of(std::begin(kOff), std::end(kOff),
+                     [&word](std::string_view off) { return equal_but_for_case(word, off); });
+}
+
 std::string Conversion::actual(std::string_view path) const {
   const auto renamed = names_.find(path);
-  return renamed == names_.end() ? std::string(path) : renamed->second;
+  return renamed == names_.end() ? section_ + std::string(path) : renamed->second;
 }
 
 const Value* Conversion::at(std::string_view asked) const {
@@ -93,6 +129,11 @@ std::string Conversion::first_of(std::initializer_list<const char*> paths) const
     if (has(path)) return path;
   }
   return *paths.begin();
+}
+
+bool Conversion::is_on(std::string_view path) const {
+  const Value* value = at(path);
+  return value != nullptr && !is_off(*value);
 }
 
 bool Conversion::is_auto(std::string_view path) const {
@@ -203,22 +244,49 @@ void Conversion::drop(std::string_view path, std::string why) {
   if (!is_known) dropped_.push_back({key, shown(*value), std::move(why)});
 }
 
-void Conversion::drop_if_set(std::string_view path, std::string why) {
-  if (flag(path).value_or(false)) drop(path, std::move(why));
-}
-
-void Conversion::drop_degree(std::string_view path, std::string why) {
-  if (integer(path, {-1, kMaxRanks}).value_or(1) > 1) drop(path, std::move(why));
-}
-
-void Conversion::drop_unless(std::string_view path, std::string_view usual, std::string why) {
+void Conversion::limit(const Limit& limit, std::string_view prefix) {
+  const std::string path = std::string(prefix) + std::string(limit.key);
   const Value* value = find(path);
-  if (value != nullptr && !equal_but_for_case(shown(*value), usual)) drop(path, std::move(why));
+  if (value == nullptr) return;
+  const bool is_usual =
+      limit.usual.empty() ? is_off(*value) : equal_but_for_case(shown(*value), limit.usual);
+  if (is_usual) {
+    without_effect_.push_back(actual(path));
+  } else {
+    drop(path, std::string(limit.why));
+  }
 }
 
-void Conversion::set_aside(std::initializer_list<std::string_view> paths) {
-  for (const std::string_view path : paths) {
-    if (find(path) != nullptr) without_effect_.push_back(actual(path));
+void Conversion::limit(std::span<const Limit> limits, std::string_view prefix) {
+  for (const Limit& one : limits) limit(one, prefix);
+}
+
+void Conversion::set_aside(Names paths, std::string_view prefix) {
+  for (const std::string_view path : each(paths)) {
+    const std::string whole = std::string(prefix) + std::string(path);
+    if (find(whole) != nullptr) without_effect_.push_back(actual(whole));
+  }
+}
+
+void Conversion::limit_all(const Limit& all) {
+  for (const auto& [key, value] : root_.entries) {
+    if (key.starts_with(all.key) && !value.is_understood) limit({key, all.usual, all.why});
+  }
+}
+
+void Conversion::set_aside_all(std::initializer_list<std::string_view> beginnings) {
+  for (const auto& [key, value] : root_.entries) {
+    const bool begins = std::any_of(beginnings.begin(), beginnings.end(),
+                                    [&key = key](auto one) { return key.starts_with(one); });
+    if (begins && !value.is_understood) set_aside({key});
+  }
+}
+
+void Conversion::name_ranks(std::string_view path, std::int64_t ranks) {
+  facts.ranks = ranks;
+  if (ranks_ && *ranks_ != ranks) {
+    drop(path, "names " + plural(ranks, "rank") + "; the answer is that of " +
+                   std::to_string(*ranks_) + ", as was asked");
   }
 }
 
@@ -248,9 +316,11 @@ Result<ConvertedPlan> Conversion::finish(std::string origin) {
     return fail(file_, "as a plan, " + broken->field, broken->message);
   }
   drop_rest(root_, "");
+  PlanFile converted{file_, plan, {}};
   const std::vector<SpeltKey> spelt = spelt_keys(plan);
   for (CarriedKey& key : carried_) {
     for (SpeltKey& of_plan : key.plan) {
+      if (!converted.writes(of_plan.name)) converted.written.push_back({of_plan.name});
       const auto found = std::find_if(spelt.begin(), spelt.end(), [&](const SpeltKey& candidate) {
         return candidate.name == of_plan.name;
       });
@@ -258,17 +328,23 @@ Result<ConvertedPlan> Conversion::finish(std::string origin) {
       of_plan.value = found->value;
     }
   }
+  // A section is not without effect where something in it was carried over or dropped.
   std::erase_if(without_effect_, [&](const std::string& path) {
-    const auto is_it = [&path](const auto& other) { return other.key == path; };
-    return std::any_of(carried_.begin(), carried_.end(), is_it) ||
-           std::any_of(dropped_.begin(), dropped_.end(), is_it);
+    const auto is_it_or_inside = [&path](const auto& other) {
+      return !other.value.empty() && other.key.starts_with(path) &&
+             (other.key.size() == path.size() || other.key[path.size()] == '.');
+    };
+    return std::any_of(carried_.begin(), carried_.end(), is_it_or_inside) ||
+           std::any_of(dropped_.begin(), dropped_.end(), is_it_or_inside);
   });
-  return ConvertedPlan{plan,
-                       std::move(origin),
-                       std::move(carried_),
-                       std::move(dropped_),
-                       std::move(without_effect_),
-                       std::move(unsaid_),
+  std::vector<std::string> named;
+  for (std::string& path : without_effect_) {
+    if (std::find(named.begin(), named.end(), path) == named.end())
+      named.push_back(std::move(path));
+  }
+  without_effect_ = std::move(named);
+  return ConvertedPlan{std::move(converted), std::move(origin),          std::move(carried_),
+                       std::move(dropped_),  std::move(without_effect_), std::move(unsaid_),
                        std::move(facts)};
 }
 

@@ -4,6 +4,10 @@
 // of this folder.
 //
 // Keys are written as paths: "zero_optimization.stage". A null is a key that is not there.
+//
+// Converters are code for what depends on several keys, and tables for the rest: `Limit` for what a plan
+// cannot express, lists of names for what changes neither memory nor time. A list names single keys,
+// and a section only where nothing in it can have an effect.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +15,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +26,19 @@
 
 namespace foreshard::foreign {
 
+inline constexpr std::string_view kCompileMode =
+    "other kernels, or CUDA graphs with pools of their own, are not described";
+inline const std::string kNoFp16 =
+    "a plan has no fp16: bf16 is as large, but it is no type of the tensor cores before sm_80 (T4, "
+    "V100), and the scaling of the loss is left out";
 inline const std::string kAuto = "\"auto\" is filled in by the trainer from its own arguments";
+
+// A file as it was parsed.
+struct Source {
+  Value root;
+  std::string file;
+  std::optional<std::int64_t> ranks = std::nullopt;
+};
 
 template <typename T>
 struct Choice {
@@ -29,15 +46,32 @@ struct Choice {
   T value;
 };
 
+// A key that no plan can express, unless it is off or has its usual value. "" as the usual value: off.
+struct Limit {
+  std::string_view key, usual, why;
+};
+
+using Names = std::string_view;  // separated by spaces
+std::vector<std::string_view> each(Names names);
+
+// False, zero, nothing, "no" and the like, and a section whose `enabled` is.
+bool is_off(const Value& value);
+
 class Conversion {
  public:
   using PlanKeys = std::initializer_list<std::string_view>;
 
-  Conversion(Value root, std::string file) : root_(std::move(root)), file_(std::move(file)) {}
+  // `ranks`: of the job, where they are known.
+  Conversion(Source source)
+      : root_(std::move(source.root)), file_(std::move(source.file)), ranks_(source.ranks) {}
 
   Plan plan;
   NamedFacts facts;
 
+  std::optional<std::int64_t> ranks() const { return ranks_; }
+
+  // From now on paths are looked up within a section, "deepspeed."; "": in the whole file.
+  void enter(std::string section) { section_ = std::move(section); }
   // From now on the first path stands for the second, under which records name it.
   void rename(std::string path, std::string actual) { names_[std::move(path)] = std::move(actual); }
 
@@ -45,6 +79,7 @@ class Conversion {
   const Value* find(std::string_view path) const;
   // Whether it is present; this does not mark it as understood.
   bool has(std::string_view path) const { return at(path) != nullptr; }
+  bool is_on(std::string_view path) const;  // present and not off
   // Whether true or false stands there.
   bool is_flag(std::string_view path) const {
     return has(path) && at(path)->kind == Value::Kind::boolean;
@@ -80,10 +115,19 @@ class Conversion {
 
   // Each of these does nothing where the key is not there.
   void drop(std::string_view path, std::string why);
-  void drop_if_set(std::string_view path, std::string why);  // to true
-  void drop_degree(std::string_view path, std::string why);  // of more than one rank
-  void drop_unless(std::string_view path, std::string_view usual, std::string why);
-  void set_aside(std::initializer_list<std::string_view> paths);  // no effect on memory or time
+  void limit(const Limit& limit, std::string_view prefix = "");
+  void limit(std::span<const Limit> limits, std::string_view prefix = "");
+  void set_aside(Names paths, std::string_view prefix = "");  // no effect on memory or time
+  void set_aside(std::initializer_list<std::string_view> paths) {
+    for (const std::string_view path : paths) set_aside(path, "");
+  }
+
+  // The same for all keys at the top that begin so and were not looked up.
+  void limit_all(const Limit& limit);
+  void set_aside_all(std::initializer_list<std::string_view> beginnings);
+
+  // How many ranks the file says there are, which the job may contradict.
+  void name_ranks(std::string_view path, std::int64_t ranks);
 
   void wrong(std::string_view path, const std::string& expected);
 
@@ -96,7 +140,8 @@ class Conversion {
   void drop_rest(const Value& map, const std::string& prefix);
 
   Value root_;
-  std::string file_;
+  std::string file_, section_;
+  std::optional<std::int64_t> ranks_;
   bool allows_auto_ = false;
   std::map<std::string, std::string, std::less<>> names_;
   std::optional<Error> error_;
@@ -106,6 +151,9 @@ class Conversion {
 };
 
 bool equal_but_for_case(std::string_view a, std::string_view b);
+
+// The items of a list, or of a string that separates them by one of these letters, without spaces.
+std::vector<std::string> words_of(const Value& value, std::string_view separators);
 
 template <typename T>
 std::optional<T> Conversion::choice(std::string_view path,
@@ -122,8 +170,12 @@ std::optional<T> Conversion::choice(std::string_view path,
   return std::nullopt;
 }
 
-Result<ConvertedPlan> accelerate_plan(Value root, const std::string& file);
-Result<ConvertedPlan> torchtitan_plan(Value root, const std::string& file);
-Result<ConvertedPlan> deepspeed_plan(Value root, const std::string& file);
+Result<ConvertedPlan> accelerate_plan(Source source);
+Result<ConvertedPlan> torchtitan_plan(Source source);
+Result<ConvertedPlan> deepspeed_plan(Source source);
+Result<ConvertedPlan> trainer_plan(Source source);
+Result<ConvertedPlan> axolotl_plan(Source source);
+Result<ConvertedPlan> llama_factory_plan(Source source);
+Result<ConvertedPlan> fsdp_config_plan(Source source);
 
 }  // namespace foreshard::foreign

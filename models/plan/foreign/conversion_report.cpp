@@ -65,8 +65,8 @@ std::string carried_lines(const ConvertedPlan& converted,
   return lines;
 }
 
-// Keys dropped for the same reason share a line.
-std::string dropped_lines(const ConvertedPlan& converted) {
+// Keys dropped for the same reason share a sentence.
+std::vector<std::string> dropped_sentences(const ConvertedPlan& converted) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
   for (const DroppedKey& dropped : converted.dropped) {
     auto at = std::find_if(by_reason.begin(), by_reason.end(),
@@ -74,8 +74,14 @@ std::string dropped_lines(const ConvertedPlan& converted) {
     if (at == by_reason.end()) at = by_reason.insert(at, {dropped.why, {}});
     at->second.push_back(with_value(dropped.key, dropped.value));
   }
+  std::vector<std::string> sentences;
+  for (const auto& [why, keys] : by_reason) sentences.push_back(listed(keys) + ": " + why);
+  return sentences;
+}
+
+std::string dropped_lines(const ConvertedPlan& converted) {
   std::string lines;
-  for (const auto& [why, keys] : by_reason) lines += wrapped(listed(keys) + ": " + why, 2);
+  for (const std::string& sentence : dropped_sentences(converted)) lines += wrapped(sentence, 2);
   return lines;
 }
 
@@ -126,15 +132,15 @@ std::string conversion_report(const ConvertedPlan& converted) {
   return report;
 }
 
-std::string conversion_summary(const ConvertedPlan& converted) {
-  if (!converted.is_foreign()) return "";
-  std::vector<std::string> keys;
-  for (const DroppedKey& dropped : converted.dropped) {
-    if (std::find(keys.begin(), keys.end(), dropped.key) == keys.end()) keys.push_back(dropped.key);
-  }
-  return (converted.origin.starts_with('A') ? "read as an " : "read as a ") + converted.origin +
-         (keys.empty() ? "; all that matters was carried over"
-                       : "; not carried over in full: " + listed(keys));
+std::string conversion_origin(const ConvertedPlan& converted) {
+  const bool is_vowel = std::string_view("Aa").find(converted.origin.front()) != std::string::npos;
+  return (is_vowel ? "read as an " : "read as a ") + converted.origin;
+}
+
+std::vector<std::string> conversion_warnings(const ConvertedPlan& converted) {
+  std::vector<std::string> warnings = dropped_sentences(converted);
+  for (std::string& warning : warnings) warning = converted.name + ": not carried over: " + warning;
+  return warnings;
 }
 
 }  // namespace foreshard

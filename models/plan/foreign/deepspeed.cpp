@@ -1,38 +1,97 @@
 // DeepSpeed's configuration in JSON, but for its section zero_optimization. "auto" is what
 // transformers' Trainer fills in.
-#include "models/plan/foreign/conversion.hpp"
-#include "models/plan/foreign/deepspeed_zero.hpp"
+#include "models/plan/foreign/deepspeed_config.hpp"
 
 namespace foreshard::foreign {
 namespace {
 
-// train_batch_size = micro batch x accumulation x ranks: two of them give the third for a number of
-// ranks, which the file does not contain.
+constexpr std::string_view kSingle = "a plan casts parameters, not single operators";
+constexpr std::string_view kWhole = "a plan trains all weights in full";
+constexpr std::string_view kSynchronises = "the host waits for the device in every step";
+constexpr std::string_view kCheckpoints =
+    "deepspeed.checkpointing, which only a model's own code calls; those of transformers do not";
+
+constexpr Limit kLimits[] = {
+    {"tensor_parallel", "", "a plan has no tensor parallelism"},
+    {"sequence_parallel_size", "1", "a plan has no sequence parallelism"},
+    {"pipeline", "", "a plan has no pipeline parallelism"},
+    {"sparse_attention", "", "a plan's attention is dense"},
+    {"compression_training", "", kWhole},
+    {"quantize_training", "", kWhole},
+    {"elasticity", "", "a plan has one batch size"},
+    {"progressive_layer_drop", "", "a plan runs every layer"},
+    {"curriculum_learning", "", "a plan has one sequence length"},
+    {"data_efficiency", "", "a plan has one sequence length"},
+    {"random_ltd", "", "a plan runs every layer on every token"},
+    {"sparse_gradients", "", "a plan's gradients are dense"},
+    {"hybrid_engine", "", "a plan only trains"},
+    {"disable_allgather", "", "a plan gathers by all-gather"},
+    {"wall_clock_breakdown", "", kSynchronises},
+    {"memory_breakdown", "", kSynchronises},
+    {"comms_logger", "", "each collective is synchronised"},
+    {"flops_profiler", "", "the profiled step is slower"},
+    {"timers", "", kSynchronises},
+    {"eigenvalue", "", "a plan has no further backward passes"},
+    {"graph_harvesting", "", "the optimizer's step is a CUDA graph, which a plan does not have"},
+    {"prescale_gradients", "",
+     "gradients are divided before they are reduced, by kernels of their own"},
+    {"data_types.grad_accum_dtype", "", "a plan accumulates gradients in precision.reduce"},
+    {"torch_autocast", "", kSingle},
+    {"amp", "", kSingle},
+};
+constexpr Names kNoEffect =
+    "steps_per_print cuda_visible_devices dump_state tensorboard wandb csv_monitor comet "
+    "monitor_config checkpoint nebula autotuning log_level dataloader_drop_last "
+    "gradient_predivide_factor vocabulary_size seq_parallel_communication_data_type "
+    "zero_allow_untested_optimizer zero_force_ds_cpu_optimizer";
+// How fp16 scales the loss: a few bytes.
+constexpr Names kScalingNoEffect =
+    "loss_scale initial_scale_power loss_scale_window hysteresis min_loss_scale auto_cast "
+    "consecutive_hysteresis immediate_grad_update check_grad_overflow";
+
+// train_batch_size = micro batch x accumulation x ranks. Two of them and the number of ranks give the
+// third; without that number, all three give it.
 void read_batch(Conversion& c) {
   BatchPlan& batch = c.plan.batch;
   const std::string_view micro = "train_micro_batch_size_per_gpu";
   const std::string_view steps = "gradient_accumulation_steps";
   const std::string_view all = "train_batch_size";
-  c.leave_unsaid({"batch.sequence"});
-  c.facts.sequences_per_step = c.integer(all, {1, std::int64_t{1} << 40});
-  const bool has_all = c.facts.sequences_per_step.has_value();
-  const bool has_both = c.has(micro) && c.has(steps) && !c.is_auto(micro) && !c.is_auto(steps);
+  const auto is_given = [&](std::string_view key) { return c.has(key) && !c.is_auto(key); };
+  const bool has_micro = is_given(micro), has_steps = is_given(steps);
+  if (c.is_auto(all)) c.set_aside({all});  // the product of the others
+  const auto total = c.is_auto(all) ? std::nullopt : c.integer(all, {1, std::int64_t{1} << 40});
+  c.facts.sequences_per_step = total;
   c.take(micro, batch.micro_batch, {1, kMaxSequences}, std::nullopt, "batch.micro_batch");
   c.take(steps, batch.accumulation, {1, kMaxAccumulation},
-         has_all ? std::nullopt : std::optional<std::int64_t>(1), "batch.accumulation");
-  if (!has_all) return;
-  if (!has_both) {
+         total ? std::nullopt : std::optional<std::int64_t>(1), "batch.accumulation");
+  if (!total) return;
+  const bool has_both = has_micro && has_steps;
+  if (!has_both && !c.ranks()) {
     return c.drop(
         all,
-        "is micro_batch x accumulation x ranks, and the file does not contain the number of ranks");
+        "is micro_batch x accumulation x ranks, and the number of ranks is not known; give "
+        "it with --ranks");
   }
-  const std::int64_t on_each = batch.micro_batch * batch.accumulation;
-  if (*c.facts.sequences_per_step % on_each != 0) {
-    return c.wrong(
-        all, "a multiple of " + std::to_string(on_each) + ", the sequences of one rank in a step");
+  const std::int64_t known = (has_micro ? batch.micro_batch : 1) *
+                             (has_steps ? batch.accumulation : 1) * (has_both ? 1 : *c.ranks());
+  if (*total % known != 0) {
+    return c.wrong(all, "a multiple of " + std::to_string(known) +
+                            (has_both ? ", the sequences of one rank in a step"
+                                      : ", what the other sizes and --ranks make"));
   }
-  c.facts.ranks = *c.facts.sequences_per_step / on_each;
-  c.set_aside({all});
+  const std::int64_t third = *total / known;
+  if (has_both) {
+    c.name_ranks(all, third);
+    return c.set_aside({all});
+  }
+  // With neither, DeepSpeed does without accumulation.
+  std::int64_t& field = has_micro ? batch.accumulation : batch.micro_batch;
+  if (third > (has_micro ? kMaxAccumulation : kMaxSequences)) {
+    return c.wrong(all, "fewer sequences on each rank");
+  }
+  field = third;
+  c.carry(all, {has_micro ? "batch.accumulation" : "batch.micro_batch"},
+          "of " + std::to_string(*c.ranks()) + " ranks");
 }
 
 // torch.compile was switched on in three ways over the years.
@@ -46,8 +105,19 @@ void read_compilation(Conversion& c) {
     c.plan.pytorch.compile = CompileScope::model;
   }
   c.carry(key, {"operators"});
-  if (is_on) c.imply({"pytorch.compile"}, "DeepSpeed compiles the whole model");
-  c.set_aside({"compile.backend", "compile.kwargs"});
+  const std::string_view details[] = {"offload_activation", "offload_opt_states", "double_buffer",
+                                      "symmetric_memory",   "free_activation",    "kwargs"};
+  if (!is_on) {
+    c.set_aside({"compile.backend"});
+    for (const std::string_view detail : details) c.set_aside(detail, "compile.");
+    return;
+  }
+  c.imply({"pytorch.compile"}, "DeepSpeed compiles the whole model");
+  c.limit({"compile.backend", "inductor", "only inductor is described"});
+  c.limit({"compile.kwargs", "", kCompileMode});
+  for (const std::string_view detail : details) {
+    c.limit({detail, "", "DeepCompile's passes are not described"}, "compile.");
+  }
 }
 
 enum class Enabled : std::uint8_t { yes, no, automatic };
@@ -67,10 +137,8 @@ void read_precision(Conversion& c) {
   if (is_bf16 == Enabled::yes || is_fp16 == Enabled::yes) {
     precision.param = DType::bf16;
     c.carry((is_bf16 == Enabled::yes ? bf16 : std::string("fp16")) + ".enabled",
-            {"precision.param"},
-            is_bf16 == Enabled::yes
-                ? ""
-                : "a plan has no fp16: bf16 is as large and as fast; scaling the loss is left out");
+            {"precision.param"});
+    if (is_fp16 == Enabled::yes) c.drop("fp16.enabled", kNoFp16);
   } else if (is_bf16 == Enabled::no && is_fp16 == Enabled::no) {
     precision.param = DType::fp32;
     c.carry(bf16 + ".enabled", {"precision.param"});
@@ -97,33 +165,18 @@ void read_precision(Conversion& c) {
     precision.optimizer_state = DType::bf16;
     c.carry(bf16 + ".bf16_optimizer_states", {"precision.optimizer_state"});
   }
-  c.drop("data_types.grad_accum_dtype", "a plan accumulates gradients in precision.reduce");
-  c.drop_if_set("torch_autocast.enabled", "a plan casts parameters, not single operators");
-  c.drop_if_set("amp.enabled", "a plan casts parameters, not single operators");
-  c.set_aside({bf16, "fp16", "torch_autocast", "amp", "data_types"});
+  c.set_aside({bf16 + ".enabled", "fp16.enabled"});
+  c.set_aside(kScalingNoEffect, "fp16.");
+  c.set_aside(kScalingNoEffect, bf16 + ".");
 }
 
-// The section sets up deepspeed.checkpointing, which the model's own code has to call.
 void read_checkpointing(Conversion& c) {
-  const std::string section = "activation_checkpointing.";
-  const bool moves = c.flag(section + "cpu_checkpointing").value_or(false);
-  const bool partitions = c.flag(section + "partition_activations").value_or(false);
-  const bool is_contiguous = c.flag(section + "contiguous_memory_optimization").value_or(false);
-  if (moves || partitions || is_contiguous) {
-    c.plan.checkpointing.mode = CheckpointMode::full;
-    c.plan.offload.activations = moves;
-    c.carry(section + (moves        ? "cpu_checkpointing"
-                       : partitions ? "partition_activations"
-                                    : "contiguous_memory_optimization"),
-            {"checkpointing.mode", "offload.activations"},
-            "for a model whose code calls deepspeed.checkpointing on every block");
-    c.drop_if_set(section + "partition_activations",
-                  "divides checkpoints among tensor-parallel ranks, which a plan does not have");
-  } else {
-    c.leave_unsaid({"checkpointing.mode"});
+  for (const char* key :
+       {"partition_activations", "cpu_checkpointing", "contiguous_memory_optimization",
+        "synchronize_checkpoint_boundary", "number_checkpoints", "profile"}) {
+    c.limit({key, "", kCheckpoints}, "activation_checkpointing.");
   }
-  c.drop(section + "number_checkpoints", "a plan checkpoints every block, or every n-th");
-  c.set_aside({"activation_checkpointing"});
+  c.leave_unsaid({"checkpointing.mode"});
 }
 
 void read_optimizer(Conversion& c) {
@@ -142,6 +195,10 @@ void read_optimizer(Conversion& c) {
   } else if (is_sgd) {
     optimizer.name = OptimizerName::sgd;
     c.carry("optimizer.type", {"optimizer.name"});
+    c.drop("optimizer.type",
+           "DeepSpeed steps one flat tensor of each group of parameters, the plan each parameter");
+    c.take("optimizer.params.momentum", optimizer.momentum, {0, 1, true}, 0.0,
+           "optimizer.momentum");
   } else {
     c.drop("optimizer.type", "a plan has adamw and sgd; this one keeps adamw");
   }
@@ -176,10 +233,8 @@ void read_optimizer(Conversion& c) {
     }
     c.carry(betas, {"optimizer.betas"});
   }
-  c.drop_unless("optimizer.params.momentum", "0", "a plan's sgd has no momentum");
   c.set_aside({"optimizer.params.adam_w_mode", "optimizer.params.bias_correction",
-               "optimizer.params.momentum", "optimizer.legacy_fusion",
-               "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer"});
+               "optimizer.legacy_fusion"});
 }
 
 void read_schedule(Conversion& c) {
@@ -188,11 +243,7 @@ void read_schedule(Conversion& c) {
   const std::string name = c.string("scheduler.type").value_or("");
   const std::string params = "scheduler.params.";
   if (name != "WarmupLR" && name != "WarmupDecayLR" && name != "WarmupCosineLR") {
-    c.drop("scheduler",
-           "a plan's rate is constant, linear or cosine after a linear warm-up; no "
-           "memory or time depends on it");
-    c.set_aside({"scheduler.type"});
-    return;
+    return c.set_aside({"scheduler"});  // no memory or time depends on the rate
   }
   optimizer.schedule = name == "WarmupLR"        ? Schedule::constant
                        : name == "WarmupDecayLR" ? Schedule::linear
@@ -217,66 +268,12 @@ void read_schedule(Conversion& c) {
     c.carry(params + "total_num_steps", {"optimizer.decay_steps"});
   }
   c.facts.steps = total;
-  const std::string why = "no memory or time depends on it";
-  c.drop_unless(params + "warmup_type", "linear", "a plan's warm-up is linear; " + why);
-  c.drop(params + "cos_min_ratio", "a plan's rate falls to zero; " + why);
-  c.set_aside({params + "warmup_type", params + "last_batch_iteration"});
-}
-
-void read_others(Conversion& c) {
-  c.drop("tensor_parallel", "a plan has no tensor parallelism");
-  c.drop_degree("sequence_parallel_size", "a plan has no sequence parallelism");
-  c.drop("pipeline", "a plan has no pipeline parallelism");
-  c.drop("sparse_attention", "a plan's attention is dense");
-  c.drop("compression_training", "a plan trains all weights in full");
-  c.drop("quantize_training", "a plan trains all weights in full");
-  c.drop_if_set("elasticity.enabled", "a plan has one batch size");
-  c.drop_if_set("progressive_layer_drop.enabled", "a plan runs every layer");
-  c.drop_if_set("curriculum_learning.enabled", "a plan has one sequence length");
-  c.drop_if_set("data_efficiency.enabled", "a plan has one sequence length");
-  c.drop_if_set("sparse_gradients", "a plan's gradients are dense");
-  c.drop_if_set("hybrid_engine.enabled", "a plan only trains");
-  c.drop_if_set("disable_allgather", "a plan gathers by all-gather");
-  c.set_aside({"disable_allgather",
-               "cuda_visible_devices",
-               "steps_per_print",
-               "wall_clock_breakdown",
-               "memory_breakdown",
-               "dump_state",
-               "tensorboard",
-               "wandb",
-               "csv_monitor",
-               "comet",
-               "monitor_config",
-               "flops_profiler",
-               "comms_logger",
-               "checkpoint",
-               "nebula",
-               "autotuning",
-               "log_level",
-               "timers",
-               "dataloader_drop_last",
-               "prescale_gradients",
-               "gradient_predivide_factor",
-               "elasticity",
-               "progressive_layer_drop",
-               "curriculum_learning",
-               "data_efficiency",
-               "hybrid_engine",
-               "zero_force_ds_cpu_optimizer",
-               "eigenvalue",
-               "vocabulary_size",
-               "seq_parallel_communication_data_type",
-               "sparse_gradients",
-               "sequence_parallel_size",
-               "graph_harvesting",
-               "zero_allow_untested_optimizer"});
+  c.set_aside({params + "warmup_type", params + "last_batch_iteration", params + "cos_min_ratio"});
 }
 
 }  // namespace
 
-Result<ConvertedPlan> deepspeed_plan(Value root, const std::string& file) {
-  Conversion c(std::move(root), file);
+std::int64_t read_deepspeed_config(Conversion& c) {
   c.allow_auto();
   read_compilation(c);
   read_batch(c);
@@ -285,8 +282,16 @@ Result<ConvertedPlan> deepspeed_plan(Value root, const std::string& file) {
   read_checkpointing(c);
   read_optimizer(c);
   read_schedule(c);
-  read_others(c);
-  c.plan.pytorch.implementation = Implementation::transformers;
+  c.limit(kLimits);
+  c.set_aside(kNoEffect);
+  return stage;
+}
+
+Result<ConvertedPlan> deepspeed_plan(Source source) {
+  Conversion c(std::move(source));
+  const std::int64_t stage = read_deepspeed_config(c);
+  c.leave_unsaid({"batch.sequence"});
+  c.plan.pytorch.implementation = ImplementationName::transformers;
   c.plan.pytorch.rope = RopeArithmetic::half;
   c.imply({"pytorch.implementation", "pytorch.rope"}, "the models of transformers");
   return c.finish("DeepSpeed ZeRO " + std::to_string(stage) + " configuration");

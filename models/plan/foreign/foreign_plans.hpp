@@ -1,5 +1,5 @@
-// Configurations of other tools, read as plans: Accelerate's FSDP YAML, torchtitan's TOML and
-// DeepSpeed's ZeRO JSON. A file is recognised by its content, whatever its name ends in; one that is
+// Configurations of other tools, read as plans: Accelerate's YAML, DeepSpeed's JSON, torchtitan's TOML and
+// what its Python exports, TrainingArguments of transformers and the files of axolotl and LLaMA-Factory. A file is recognised by its content, whatever its name ends in; one that is
 // a plan already is read as parse_plan reads it.
 //
 // What a key becomes follows the tools' own source: where the file leaves a key out, the plan has the
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "models/base/error.hpp"
-#include "models/plan/plan.hpp"
+#include "models/plan/plan_file.hpp"
 
 namespace foreshard {
 
@@ -42,8 +42,8 @@ struct NamedFacts {
   std::string model;
 };
 
-struct ConvertedPlan {
-  Plan plan;
+// A file of any tool, read as a plan file that writes the keys it sets, and what became of its own keys.
+struct ConvertedPlan : PlanFile {
   std::string origin;  // "Accelerate FSDP 2 configuration"; empty: the file was a plan
   std::vector<CarriedKey> carried;
   std::vector<DroppedKey> dropped;
@@ -55,13 +55,21 @@ struct ConvertedPlan {
   bool is_foreign() const { return !origin.empty(); }
 };
 
-// `file` is used in messages only.
-Result<ConvertedPlan> parse_any_plan(std::string_view text, const std::string& file);
-Result<ConvertedPlan> read_any_plan(const std::string& path);
+// `file` is used in messages only. `ranks` of the job, where they are known: batch sizes that count all
+// ranks, and groups of "the rest", follow from it.
+Result<ConvertedPlan> parse_any_plan(std::string_view text, const std::string& file,
+                                     std::optional<std::int64_t> ranks = std::nullopt);
+Result<ConvertedPlan> read_any_plan(const std::string& path,
+                                    std::optional<std::int64_t> ranks = std::nullopt);
+
+// Whether a file is a plan, or a configuration that read_any_plan reads, by what stands in it.
+bool is_any_plan(const std::string& path);
 
 // The whole conversion for people: what became what, what was dropped and why.
 std::string conversion_report(const ConvertedPlan& converted);
-// One line that names what was dropped; empty for a file that was a plan.
-std::string conversion_summary(const ConvertedPlan& converted);
+// What the file was read as.
+std::string conversion_origin(const ConvertedPlan& converted);
+// What of the file the plan does not have, a sentence for each reason; part of every answer.
+std::vector<std::string> conversion_warnings(const ConvertedPlan& converted);
 
 }  // namespace foreshard

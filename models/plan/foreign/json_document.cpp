@@ -70,7 +70,7 @@ Result<Value> parse_json_document(std::string_view text, const std::string& file
   try {
     Json::sax_parse(text, &events, Json::input_format_t::json, kToTheEnd, kSkipComments);
   } catch (const BadDocument& bad) {
-    return fail(file, "", std::string(bad.what()) + "; expected a DeepSpeed configuration");
+    return fail(file, "", std::string(bad.what()) + "; expected a configuration");
   }
   return builder.take();
 }

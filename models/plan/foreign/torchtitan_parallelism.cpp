@@ -1,14 +1,55 @@
 #include "models/plan/foreign/torchtitan_parallelism.hpp"
 
+#include <algorithm>
+
 namespace foreshard::foreign {
 namespace {
+
+constexpr std::string_view kNoTensor =
+    "a plan has no tensor parallelism; the plan is that of one rank's whole model";
+constexpr std::string_view kNoPipeline =
+    "a plan has no pipeline parallelism; the plan is that of one rank's whole model";
+constexpr std::string_view kNoContext =
+    "a plan has no context parallelism: every rank has whole sequences";
+constexpr Limit kLimits[] = {
+    {"parallelism.tensor_parallel_degree", "1", kNoTensor},
+    {"training.tensor_parallel_degree", "1", kNoTensor},
+    {"parallelism.pipeline_parallel_degree", "1", kNoPipeline},
+    {"experimental.pipeline_parallel_degree", "1", kNoPipeline},
+    {"training.pipeline_parallel_degree", "1", kNoPipeline},
+    {"parallelism.context_parallel_degree", "1", kNoContext},
+    {"experimental.context_parallel_degree", "1", kNoContext},
+    {"parallelism.expert_parallel_degree", "1", "the models here have no experts"},
+    {"parallelism.expert_tensor_parallel_degree", "1", "the models here have no experts"},
+    {"parallelism.enable_fsdp_symm_mem", "", "a plan's collectives are NCCL's"},
+};
+// Of parallelism that a plan does not have.
+constexpr Names kNoEffect =
+    "parallelism.disable_loss_parallel training.disable_loss_parallel "
+    "training.enable_loss_parallel parallelism.enable_async_tensor_parallel "
+    "parallelism.enable_sequence_parallel compile.enable_async_tensor_parallel "
+    "parallelism.spmd_backend parallelism.num_pp_microbatches "
+    "parallelism.context_parallel_ptrr_mask_key experimental.enable_async_tensor_parallel "
+    "parallelism.pipeline_parallel_schedule experimental.pipeline_parallel_schedule "
+    "parallelism.pipeline_parallel_schedule_csv experimental.pipeline_parallel_schedule_csv "
+    "parallelism.pipeline_parallel_split_points experimental.pipeline_parallel_split_points "
+    "experimental.pipeline_parallel_split_mode experimental.pipeline_parallel_microbatches "
+    "parallelism.pipeline_parallel_microbatch_size "
+    "parallelism.pipeline_parallel_layers_per_stage "
+    "parallelism.pipeline_parallel_first_stage_less_layers "
+    "parallelism.pipeline_parallel_last_stage_less_layers "
+    "parallelism.pipeline_parallel_expert_parallel_overlap "
+    "parallelism.module_fqns_per_model_part parallelism.context_parallel_rotate_method "
+    "experimental.context_parallel_rotate_method parallelism.context_parallel_load_balancer "
+    "parallelism.expert_parallel_comm_backend";
 
 // Units as of July 2025: the embedding, each block, and norm and head together. Keys that came with or
 // after that change tell; a file without any may be of either time.
 bool has_units_for_ends(const Conversion& c) {
-  return c.has("model.hf_assets_path") || c.has("compile") || c.has("quantize") || c.has("debug") ||
-         c.has("lr_scheduler.min_lr_factor") || c.has("checkpoint.enable") ||
-         c.has("training.dtype") || c.has("activation_checkpoint.early_stop");
+  return is_of_registry(c) || c.has("model.hf_assets_path") || c.has("compile") ||
+         c.has("quantize") || c.has("debug") || c.has("lr_scheduler.min_lr_factor") ||
+         c.has("checkpoint.enable") || c.has("training.dtype") ||
+         c.has("activation_checkpoint.early_stop");
 }
 
 void read_reshard(Conversion& c, bool has_pipeline) {
@@ -50,7 +91,9 @@ void read_units(Conversion& c) {
   }
 }
 
-std::optional<std::int64_t> read_parallelism(Conversion& c) {
+}  // namespace
+
+std::optional<std::int64_t> read_torchtitan_parallelism(Conversion& c) {
   const std::string replicas = c.first_of(
       {"parallelism.data_parallel_replicate_degree", "training.data_parallel_replicate_degree"});
   const std::string shards =
@@ -63,84 +106,55 @@ std::optional<std::int64_t> read_parallelism(Conversion& c) {
                   "training.pipeline_parallel_degree"});
   const std::string context =
       c.first_of({"parallelism.context_parallel_degree", "experimental.context_parallel_degree"});
-  const Integers ranks{1, kMaxRanks};
-  const std::int64_t copies = c.integer(replicas, ranks).value_or(1);
-  const std::int64_t group = c.integer(shards, {-1, kMaxRanks}).value_or(-1);
+  const std::int64_t copies = c.integer(replicas, {1, kMaxRanks}).value_or(1);
+  std::int64_t group = c.integer(shards, {-1, kMaxRanks}).value_or(-1);
   if (group == 0) c.wrong(shards, "-1 (the ranks that are left) or a number of ranks");
   const std::int64_t others = c.integer(tensor, {1, 1024}).value_or(1) *
                               c.integer(pipeline, {1, 1024}).value_or(1) *
                               c.integer(context, {1, 1024}).value_or(1);
+  const bool is_open = group < 1;
+  if (is_open && c.ranks()) {
+    group = *c.ranks() / (copies * others);
+    if (group * copies * others != *c.ranks()) {
+      c.wrong(copies > 1 ? replicas : tensor,
+              "degrees that divide --ranks " + std::to_string(*c.ranks()));
+    }
+  }
   std::optional<std::int64_t> data_ranks;
   if (group > 0 && group * copies * others <= kMaxRanks) {
     data_ranks = group * copies;
-    c.facts.ranks = *data_ranks * others;
+    if (!is_open) c.name_ranks(shards, *data_ranks * others);
   }
-  const std::string alone = "; the plan is that of one rank's whole model";
-  c.drop_degree(tensor, "a plan has no tensor parallelism" + alone);
-  c.drop_degree(pipeline, "a plan has no pipeline parallelism" + alone);
-  c.drop_degree(context, "a plan has no context parallelism: every rank has whole sequences");
-  c.drop_degree("parallelism.expert_parallel_degree", "the models here have no experts");
-  c.drop_degree("parallelism.expert_tensor_parallel_degree", "the models here have no experts");
+  c.limit(kLimits);
+  c.set_aside(kNoEffect);
 
   ShardingPlan& sharding = c.plan.sharding;
-  if (copies > 1 && group == 1) {
+  if (copies > 1 && group == 1 && !is_of_registry(c)) {
     c.plan.runtime = RuntimeName::ddp;
     sharding.strategy = Strategy::no_shard;
     c.plan.wrap.policy = WrapPolicy::none;
-    c.plan.pytorch.bucket_cap_mb = 100;
+    c.plan.pytorch.bucket_cap_mb.mebibytes = 100;
     c.carry(replicas, {"runtime", "sharding.strategy", "wrap.policy", "pytorch.bucket_cap_mb"});
     c.set_aside({shards, "parallelism.fsdp_reshard_after_forward"});
     return data_ranks;
   }
   if (copies > 1) {
     sharding.strategy = Strategy::hybrid_shard;
-    sharding.shard_group = group > 1 ? group : 0;
+    sharding.shard_group = std::max<std::int64_t>(group, 0);
     c.carry(replicas, {"sharding.strategy"});
-    c.carry(shards, {"sharding.shard_group"},
-            group > 1 ? ""
-                      : "0 stands for the ranks of a node; torchtitan shards over all ranks / " +
-                            std::to_string(copies));
+    c.carry(shards, {"sharding.shard_group"});
+    if (group < 1) {
+      c.drop(c.has(shards) ? shards : replicas,
+             "a group is all ranks / " + std::to_string(copies) +
+                 ", whose number is not known; the plan has the ranks of a node. Give --ranks");
+    }
   } else {
     c.carry(shards, {"sharding.strategy"});
     c.set_aside({replicas});
   }
   c.imply({"runtime"}, "torchtitan shards with fully_shard");
   read_units(c);
-  read_reshard(c, c.integer(pipeline, ranks).value_or(1) > 1);
-  return data_ranks;
-}
-
-void read_parallelism_details(Conversion& c) {
-  c.set_aside({"parallelism.disable_loss_parallel",
-               "training.disable_loss_parallel",
-               "training.enable_loss_parallel",
-               "parallelism.enable_async_tensor_parallel",
-               "experimental.enable_async_tensor_parallel",
-               "parallelism.pipeline_parallel_schedule",
-               "experimental.pipeline_parallel_schedule",
-               "parallelism.pipeline_parallel_schedule_csv",
-               "experimental.pipeline_parallel_schedule_csv",
-               "parallelism.pipeline_parallel_split_points",
-               "experimental.pipeline_parallel_split_points",
-               "experimental.pipeline_parallel_split_mode",
-               "experimental.pipeline_parallel_microbatches",
-               "parallelism.pipeline_parallel_microbatch_size",
-               "parallelism.pipeline_parallel_layers_per_stage",
-               "parallelism.pipeline_parallel_first_stage_less_layers",
-               "parallelism.pipeline_parallel_last_stage_less_layers",
-               "parallelism.pipeline_parallel_expert_parallel_overlap",
-               "parallelism.module_fqns_per_model_part",
-               "parallelism.context_parallel_rotate_method",
-               "experimental.context_parallel_rotate_method",
-               "parallelism.context_parallel_load_balancer",
-               "parallelism.expert_parallel_comm_backend"});
-}
-
-}  // namespace
-
-std::optional<std::int64_t> read_torchtitan_parallelism(Conversion& c) {
-  const std::optional<std::int64_t> data_ranks = read_parallelism(c);
-  read_parallelism_details(c);
+  read_reshard(c, c.integer(pipeline, {1, 1024}).value_or(1) > 1);
   return data_ranks;
 }
 

@@ -12,4 +12,7 @@ namespace foreshard::foreign {
 // How many ranks take different sequences, where the file specifies it.
 std::optional<std::int64_t> read_torchtitan_parallelism(Conversion& c);
 
+// Whether it is an object of the Python registry, since February 2026.
+bool is_of_registry(const Conversion& c);
+
 }  // namespace foreshard::foreign

@@ -115,7 +115,7 @@ class YamlEvents : public YAML::EventHandler {
 }  // namespace
 
 Result<Value> parse_yaml_document(std::string_view text, const std::string& file) {
-  static const std::string kExpected = "; expected an Accelerate configuration";
+  static const std::string kExpected = "; expected a configuration";
   constexpr std::size_t kMaxBytes = std::size_t{256} << 10;  // the library needs 240 times as many
   if (text.size() > kMaxBytes) return fail(file, "", "is larger than 256 KiB" + kExpected);
   std::istringstream stream{std::string(text)};

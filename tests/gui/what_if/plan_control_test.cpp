@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "models/plan/plan_reference.hpp"
-
 namespace foreshard::gui {
 namespace {
 

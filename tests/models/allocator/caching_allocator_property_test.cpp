@@ -170,6 +170,7 @@ AllocatorSettings any_settings() {
   settings.max_split_size_mb = *rc::gen::element(0, 0, 21, 64, 200);
   settings.roundup_power2_divisions = *rc::gen::element(0, 0, 1, 2, 8);
   settings.garbage_collection_threshold = *rc::gen::element(0.0, 0.0, 0.3, 0.8);
+  settings.memory_fraction = *rc::gen::element(1.0, 0.9, 0.5);
   return settings;
 }
 

@@ -199,7 +199,7 @@ TEST(CachingAllocator, GivesBackOversizeBlocksOneByOne) {
 
 TEST(CachingAllocator, CollectsOldBlocksAboveTheThreshold) {
   // Garbage is collected when more than half of 200 MiB is reserved.
-  Device device({.garbage_collection_threshold = 0.5}, 200 * kMi);
+  Device device({.garbage_collection_threshold = 0.5, .memory_fraction = 0.5}, 400 * kMi);
   const Allocation a = device.take(40 * kMi), b = device.take(42 * kMi), c = device.take(44 * kMi);
   device.allocator.free(a.block);                     // after 3 lookups
   device.allocator.free(device.take(2 * kMi).block);  // 4th lookup: cut from a, merged again at 4
@@ -212,8 +212,26 @@ TEST(CachingAllocator, CollectsOldBlocksAboveTheThreshold) {
   device.allocator.free(c.block);
 }
 
-TEST(CachingAllocator, CollectsTheOlderHalfFirst) {
+// CUDACachingAllocator::malloc collects where set_per_process_memory_fraction set a limit, which 1 is not.
+TEST(CachingAllocator, CollectsNothingWithoutAMemoryFraction) {
   Device device({.garbage_collection_threshold = 0.5}, 200 * kMi);
+  const Allocation a = device.take(40 * kMi), b = device.take(42 * kMi), c = device.take(44 * kMi);
+  for (const Allocation& block : {a, b, c}) device.allocator.free(block.block);
+  device.log.take();
+  device.take(60 * kMi);
+  EXPECT_EQ(device.log.take(), (Lines{"segment 60", "alloc 60"}));
+}
+
+TEST(CachingAllocator, ReservesNoMoreThanItsMemoryFraction) {
+  Device device({.memory_fraction = 0.5}, 200 * kMi);
+  const Allocation a = device.take(60 * kMi);
+  EXPECT_FALSE(device.allocator.allocate(50 * kMi, 0));
+  device.allocator.free(a.block);
+  EXPECT_TRUE(device.allocator.allocate(100 * kMi, 0));
+}
+
+TEST(CachingAllocator, CollectsTheOlderHalfFirst) {
+  Device device({.garbage_collection_threshold = 0.5, .memory_fraction = 0.5}, 400 * kMi);
   const Allocation a = device.take(40 * kMi), b = device.take(42 * kMi);
   device.allocator.free(a.block);  // after 2 lookups
   device.take(44 * kMi);

@@ -48,7 +48,7 @@ TEST(PrivatePools, LetsAPrivatePoolReleaseTheCacheWhereItMay) {
 }
 
 TEST(PrivatePools, CollectsNoGarbageFromPrivatePools) {
-  Device device({.garbage_collection_threshold = 0.5}, 200 * kMi);
+  Device device({.garbage_collection_threshold = 0.5, .memory_fraction = 0.5}, 400 * kMi);
   device.allocator.add_private_pool({.first_stream = 1, .streams = 1});
   device.allocator.free(device.take(120 * kMi, 1).block);
   device.log.take();

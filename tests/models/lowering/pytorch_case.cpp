@@ -116,8 +116,8 @@ PyTorchPlan pytorch(const json& words) {
       {"cudnn", AttentionBackend::cudnn}};
   PyTorchPlan plan;
   plan.version = parse_pytorch_version(word(words, "version", "2.11")).value();
-  plan.implementation = word(words, "impl", "titan") == "hf" ? Implementation::transformers
-                                                             : Implementation::torchtitan;
+  plan.implementation = word(words, "impl", "titan") == "hf" ? ImplementationName::transformers
+                                                             : ImplementationName::torchtitan;
   plan.attention = kAttention.at(word(words, "sdpa", "flash"));
   plan.repeat_kv = word(words, "gqa", "native") == "repeat";
   if (word(words, "rope", "complex") == "half") plan.rope = RopeArithmetic::half;
@@ -146,7 +146,7 @@ void describe_older_runtime(Plan& plan, const json& words) {
   if (word(words, "gpu", "ready") == "late") pytorch.gpu_timing = GpuTiming::late;
   if (plan.runtime == RuntimeName::ddp) {
     plan.wrap = {};
-    pytorch.bucket_cap_mb = words.value("bucket_mb", 25);
+    pytorch.bucket_cap_mb.mebibytes = words.value("bucket_mb", 25);
     pytorch.gradient_as_bucket_view = flag(words, "bucket_view");
     pytorch.static_graph = flag(words, "static_graph");
     return;

@@ -44,7 +44,7 @@ TEST(PlanSpace, EveryKeyCanVary) {
     Plan plan;
     space->at(0).choices.at(0).at(0).set_in(plan);
     EXPECT_EQ(plan, Plan{}) << key.name;
-    EXPECT_EQ(space->at(0).choices[0][0].value(), key.value);
+    EXPECT_EQ(space->at(0).choices[0][0].spelt_value(), key.value);
   }
 }
 

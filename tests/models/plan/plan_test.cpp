@@ -107,7 +107,7 @@ read_loss_every = 10
 )");
   EXPECT_EQ(plan.checkpointing.fraction, 0.25);
   EXPECT_EQ(plan.pytorch.version, (PyTorchVersion{2, 8}));
-  EXPECT_EQ(plan.pytorch.implementation, Implementation::transformers);
+  EXPECT_EQ(plan.pytorch.implementation, ImplementationName::transformers);
   EXPECT_EQ(plan.pytorch.logits, DType::bf16);
   EXPECT_TRUE(plan.pytorch.keep_logits);
   EXPECT_EQ(plan.pytorch.loss, LossKind::chunked);
@@ -255,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadPlan{"[batch]\nmicro_batch = 99999999999999999999", "p.toml:2", "", "TOML"},
         bad("batch", "gradient_sync", "'latest'", "did you mean \"last\""),
         bad("wrap", "policy", "'trasformer'", "did you mean \"transformer\""),
-        bad("wrap", "policy", "3", "none, transformer, size or modules"),
+        bad("wrap", "policy", "3", "\"transformer\", \"size\" or \"modules\""),
         bad("wrap", "modules", "'model.layers.*'", "a list of globs"),
         bad("wrap", "modules", "[3]", "a list of globs"),
         bad("wrap", "modules", "[[]]", "a list of globs"),
@@ -264,11 +264,11 @@ INSTANTIATE_TEST_SUITE_P(
         bad("sharding", "reshard_after_forward", "'yes'", "auto"),
         bad("sharding", "reshard_after_forward", "0", "an integer from 1"),
         bad("sharding", "shard_dim", "2", "from 0 to 1"),
-        bad("precision", "param", "'fp12'", "fp32 or bf16"),
-        bad("precision", "param", "'fp64'", "fp32 or bf16"),
+        bad("precision", "param", "'fp12'", "\"fp32\" or \"bf16\""),
+        bad("precision", "param", "'fp64'", "\"fp32\" or \"bf16\""),
         bad("precision", "reduce", "'grad'", "gradient"),
         bad("prefetch", "forward", "-1", "from 0"),
-        bad("prefetch", "backward", "'off'", "or \"none\""),
+        bad("prefetch", "backward", "'off'", "\"none\" or an integer"),
         bad("checkpointing", "every", "0", "from 1"),
         bad("checkpointing", "save", "['atention']", "did you mean \"attention\""),
         bad("checkpointing", "save", "'attention'", "a list"),
@@ -293,7 +293,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "sharding.reshard_after_forward", "no_shard"},
         bad("sharding", "shard_group", "4", "full_shard"),
         bad("optimizer", "kernel", "'foreach'", "\"fused\""),
+        BadPlan{"[optimizer]\nname='sgd'\nmomentum=0.9", "p.toml:3", "optimizer.momentum",
+                "pytorch-eager"},
         bad("checkpointing", "save", "['matmul', 'every_second_matmul']", "one of them"),
+        bad("allocator", "memory_fraction", "0.0", "above 0"),
         bad("allocator", "max_split_size_mb", "20", "more than 20"),
         bad("allocator", "roundup_power2_divisions", "3", "power of two"),
         bad("pytorch", "cublas_workspace_config", "':x:2'", "\":4096:2:16:8\""),

@@ -9,85 +9,67 @@
 #include <rapidcheck.h>
 
 #include "models/plan/plan_keys.hpp"
-#include "models/plan/plan_words.hpp"
 
 namespace foreshard {
 
-class PlanDrawer {
- public:
-  template <typename Field, typename Bounds>
-  void operator()(std::string_view, std::string_view, Field&& field, const Bounds& bounds) {
-    draw(field, bounds);
-  }
+inline std::int64_t drawn_integer(Integers bounds) {
+  return *rc::gen::weightedOneOf<std::int64_t>(
+      {{3, rc::gen::inRange<std::int64_t>(bounds.least, std::min(bounds.most, bounds.least + 9))},
+       {1, rc::gen::inRange<std::int64_t>(bounds.least, bounds.most)},
+       {1, rc::gen::element(bounds.least, bounds.most)}});
+}
 
- private:
-  static std::int64_t integer(Integers bounds) {
-    return *rc::gen::weightedOneOf<std::int64_t>(
-        {{3, rc::gen::inRange<std::int64_t>(bounds.least, std::min(bounds.most, bounds.least + 9))},
-         {1, rc::gen::inRange<std::int64_t>(bounds.least, bounds.most)},
-         {1, rc::gen::element(bounds.least, bounds.most)}});
-  }
+inline double drawn_number(Numbers bounds) {
+  const double part = static_cast<double>(*rc::gen::inRange(1, 1'000'000'007)) / 1'000'000'007.0;
+  return bounds.least + part * (bounds.most - bounds.least);
+}
 
-  static std::string text() {
-    return *rc::gen::nonEmpty(rc::gen::container<std::string>(
-        rc::gen::oneOf(rc::gen::inRange<char>(1, 127), rc::gen::element('*', '.', '"', '\\'))));
-  }
+inline std::string drawn_text() {
+  return *rc::gen::nonEmpty(rc::gen::container<std::string>(
+      rc::gen::oneOf(rc::gen::inRange<char>(1, 127), rc::gen::element('*', '.', '"', '\\'))));
+}
 
-  static void draw(bool& field, Anything) { field = *rc::gen::arbitrary<bool>(); }
-  static void draw(std::int64_t& field, Integers bounds) { field = integer(bounds); }
-  static void draw(std::optional<std::int64_t>& field, Integers bounds) {
-    field.reset();
-    if (*rc::gen::arbitrary<bool>()) field = integer(bounds);
+inline PlanList drawn_texts(std::size_t least) {
+  PlanList list(*rc::gen::inRange<std::size_t>(least, 4));
+  for (PlanValue& item : list) item = drawn_text();
+  return list;
+}
+
+inline PlanValue drawn_value(const AllowedValues& allowed) {
+  const auto coin = [] { return *rc::gen::arbitrary<bool>(); };
+  PlanList list;
+  switch (allowed.list) {
+    case AllowedValues::List::none: break;
+    case AllowedValues::List::pair:
+      return PlanList{drawn_number(*allowed.numbers), drawn_number(*allowed.numbers)};
+    case AllowedValues::List::choices:
+      for (const std::string_view word : allowed.words) {
+        if (coin()) list.emplace_back(std::string(word));
+      }
+      return list;
+    case AllowedValues::List::names: return drawn_texts(0);
+    case AllowedValues::List::groups:
+      for (int n = *rc::gen::inRange(0, 4); n > 0; --n) {
+        list.push_back(coin() ? PlanValue(drawn_texts(1)) : PlanValue(drawn_text()));
+      }
+      return list;
   }
-  static void draw(double& field, Numbers bounds) {
-    const double part = static_cast<double>(*rc::gen::inRange(0, 1'000'000'007)) / 1'000'000'007.0;
-    field = bounds.least + part * (bounds.most - bounds.least);
-  }
-  static void draw(Pair<double>& field, Numbers bounds) {
-    draw(field.first, bounds);
-    draw(field.second, bounds);
-  }
-  template <PlanWord E>
-  static void draw(E& field, Anything) {
-    field = static_cast<E>(*rc::gen::inRange<std::size_t>(0, kWords<E>.size()));
-  }
-  template <PlanWord E>
-  static void draw(std::optional<E>& field, Anything bounds) {
-    field.reset();
-    if (*rc::gen::arbitrary<bool>()) draw(field.emplace(), bounds);
-  }
-  static void draw(PyTorchVersion& field, Anything) {
-    field = {*rc::gen::inRange(0, 10), *rc::gen::inRange(0, 100)};
-  }
-  static void draw(std::string& field, Anything) { field = text(); }
-  static void draw(std::vector<std::string>& field, Anything) {
-    field.resize(*rc::gen::inRange<std::size_t>(0, 4));
-    for (std::string& item : field) item = text();
-  }
-  static void draw(std::vector<WrapGroup>& field, Anything) {
-    field.resize(*rc::gen::inRange<std::size_t>(0, 4));
-    for (WrapGroup& group : field) {
-      draw(group.is_one_unit, Anything{});
-      group.globs.assign(group.is_one_unit ? *rc::gen::inRange<std::size_t>(1, 4) : 1, "");
-      for (std::string& glob : group.globs) glob = text();
-    }
-  }
-  static void draw(ReshardAfterForward& field, Integers bounds) {
-    using Kind = ReshardAfterForward::Kind;
-    field.kind = *rc::gen::element(Kind::automatic, Kind::yes, Kind::no, Kind::group);
-    field.group = field.kind == Kind::group ? integer(bounds) : 0;
-  }
-  static void draw(SavedOutputs<bool>& field, Anything) {
-    draw(field.attention, Anything{});
-    draw(field.matmul, Anything{});
-    draw(field.every_second_matmul, Anything{});
-  }
-};
+  std::vector<PlanValue> values;  // one of each kind
+  for (const std::string_view word : allowed.words) values.emplace_back(std::string(word));
+  if (allowed.flags) values.emplace_back(coin());
+  if (allowed.integers) values.emplace_back(drawn_integer(*allowed.integers));
+  if (allowed.numbers) values.emplace_back(drawn_number(*allowed.numbers));
+  if (allowed.may_be_unwritten) values.emplace_back();
+  return values.empty() ? PlanValue(drawn_text()) : *rc::gen::elementOf(values);
+}
 
 inline void remove_contradictions(Plan& plan) {
   ShardingPlan& sharding = plan.sharding;
   plan.batch.micro_batch = std::min(plan.batch.micro_batch, kMaxTokens / plan.batch.sequence);
-  if (!describes_pytorch(plan.operators)) plan.optimizer.kernel = OptimizerKernel::fused;
+  if (!describes_pytorch(plan.operators)) {
+    plan.optimizer.kernel = OptimizerKernel::fused;
+    plan.optimizer.momentum = 0;
+  }
   if (plan.checkpointing.save_matmul) plan.checkpointing.save_every_second_matmul = false;
   if (sharding.strategy != Strategy::full_shard && sharding.strategy != Strategy::hybrid_shard) {
     sharding.reshard_after_forward = {};
@@ -105,7 +87,8 @@ inline void remove_contradictions(Plan& plan) {
 inline rc::Gen<Plan> arbitrary_plan() {
   return rc::gen::exec([] {
     Plan plan;
-    visit_plan_keys(plan, PlanDrawer{});
+    for (const PlanKey& key : plan_keys()) key.set_in(plan, drawn_value(key.field.allowed));
+    plan.pytorch.version = {*rc::gen::inRange(0, 10), *rc::gen::inRange(0, 100)};
     remove_contradictions(plan);
     return plan;
   });

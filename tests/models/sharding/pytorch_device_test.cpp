@@ -1,6 +1,8 @@
 // Workspaces by device and version, and the settings of PyTorch that jobs refuse or approximate.
 #include "models/sharding/pytorch_device.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "models/sharding/job.hpp"
@@ -48,7 +50,7 @@ TEST(PyTorchDevice, IsTheJobsMachineOrAnH100) {
   plan.pytorch.cublas_workspace_config = ":4096:8";
   EXPECT_EQ(replan(job, plan, "plan.toml")->device,
             (DeviceTraits{DeviceKind::cuda, 80, 108, Bytes{33'554'432}}));
-  plan.pytorch.implementation = Implementation::transformers;  // a tree of its own
+  plan.pytorch.implementation = ImplementationName::transformers;  // a tree of its own
   EXPECT_EQ(replan(job, plan, "plan.toml")->device.compute_capability, 80);
   EXPECT_EQ(job_of(Plan{}, &a100)->device, DeviceTraits{}) << "Foreshard's own operators";
 }
@@ -76,7 +78,7 @@ TEST(PyTorchSupport, WhatIsNotDescribedIsRefused) {
   EXPECT_EQ(refusal(plan), "");
   plan.pytorch.loss = LossKind::chunked;
   EXPECT_EQ(refusal(plan), "");
-  plan.pytorch.implementation = Implementation::transformers;
+  plan.pytorch.implementation = ImplementationName::transformers;
   EXPECT_EQ(refusal(plan),
             "plan.toml: pytorch.loss: is \"chunked\" with pytorch.implementation \"transformers\"" +
                 undescribed + "\"whole\" or \"compiled\", or implementation \"torchtitan\"");
@@ -91,6 +93,41 @@ TEST(PyTorchSupport, WhatIsNotDescribedIsRefused) {
   EXPECT_EQ(refusal(plan), "");
 }
 
+TEST(Implementations, KeysThatTheyDecideThemselvesAreWarnedOf) {
+  const auto warned = [](const Plan& plan, const std::string& key) {
+    const auto job = job_of(plan);
+    return job &&
+           std::any_of(job->warnings.begin(), job->warnings.end(), [&](const std::string& w) {
+             return w.starts_with(key + " = ") && w.find("has no effect here") != w.npos;
+           });
+  };
+  Plan plan = eager();
+  plan.pytorch.repeat_kv = true;
+  plan.pytorch.rope = RopeArithmetic::half;
+  plan.pytorch.logits = DType::bf16;
+  plan.pytorch.rms_norm = RmsNormKind::composite;
+  const auto keys_warned = [&](ImplementationName implementation) {
+    plan.pytorch.implementation = implementation;
+    std::vector<std::string> found;
+    for (const char* key : {"repeat_kv", "rope", "logits", "rms_norm"}) {
+      if (warned(plan, std::string("pytorch.") + key)) found.emplace_back(key);
+    }
+    return found;
+  };
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(keys_warned(ImplementationName::torchtitan), Keys());
+  EXPECT_EQ(keys_warned(ImplementationName::torchtitan_2025_12), (Keys{"repeat_kv", "rope"}));
+  EXPECT_EQ(keys_warned(ImplementationName::torchtitan_2026_02), (Keys{"repeat_kv", "rope"}));
+  EXPECT_EQ(keys_warned(ImplementationName::transformers),
+            (Keys{"repeat_kv", "rope", "logits", "rms_norm"}));
+  plan = eager();
+  plan.pytorch.checkpoint_early_stop = true;
+  plan.checkpointing.mode = CheckpointMode::full;
+  EXPECT_FALSE(warned(plan, "pytorch.checkpoint_early_stop"));
+  plan.checkpointing.mode = CheckpointMode::transformers;
+  EXPECT_TRUE(warned(plan, "pytorch.checkpoint_early_stop"));
+}
+
 TEST(PyTorchSupport, BlocksThatAreCompiledOtherwiseAreRefused) {
   const std::string undescribed =
       ", which operators \"pytorch-compile\" do not describe yet; expected ";
@@ -99,7 +136,7 @@ TEST(PyTorchSupport, BlocksThatAreCompiledOtherwiseAreRefused) {
   compiled.operators = OperatorSetName::pytorch_compile;
   EXPECT_EQ(refusal(compiled), "");
   Plan plan = compiled;
-  plan.pytorch.implementation = Implementation::transformers;
+  plan.pytorch.implementation = ImplementationName::transformers;
   EXPECT_EQ(refusal(plan), "plan.toml: pytorch.implementation: is \"transformers\"" + undescribed +
                                "\"torchtitan\"" + otherwise);
   plan = compiled;

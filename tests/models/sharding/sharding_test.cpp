@@ -35,7 +35,7 @@ LlamaConfig tiny() {
 }
 
 Names units_of_size(std::int64_t least,
-                    Implementation implementation = Implementation::transformers) {
+                    ImplementationName implementation = ImplementationName::transformers) {
   Plan plan;
   plan.wrap.policy = WrapPolicy::size;
   plan.wrap.min_num_params = least;
@@ -89,7 +89,7 @@ TEST(Families, WhatTheOperatorsDoNotComputeIsRefused) {
   EXPECT_EQ(refusal(tiny_of(ModelFamily::qwen3)),
             "plan.toml: pytorch.implementation: torchtitan's blocks have no norms of queries and "
             "keys, which model 'tiny' has; expected \"transformers\"");
-  plan.pytorch.implementation = Implementation::transformers;
+  plan.pytorch.implementation = ImplementationName::transformers;
   EXPECT_EQ(refusal(tiny_of(ModelFamily::qwen3)), "");
 }
 
@@ -113,7 +113,7 @@ TEST(SizePolicy, WrapsWhatIsLeftOfAModuleOnceItsChildrenHaveTaken) {
   // Of a block mlp (384) is wrapped, and 208 are left; the model has 1352 - 768 = 584 left.
   EXPECT_EQ(units_of_size(300), (Names{"", "model", "model.layers.0.mlp", "model.layers.1.mlp"}));
   // torchtitan has no such container: what is left falls to the root.
-  EXPECT_EQ(units_of_size(300, Implementation::torchtitan),
+  EXPECT_EQ(units_of_size(300, ImplementationName::torchtitan),
             (Names{"", "model.layers.0.mlp", "model.layers.1.mlp"}));
   // The list of layers (1184) would reach 600, but a list is never wrapped; the model is.
   EXPECT_EQ(units_of_size(600), (Names{"", "model"}));

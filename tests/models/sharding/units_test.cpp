@@ -5,7 +5,7 @@
 
 #include "models/base/assertion.hpp"
 #include "models/lowering/lower.hpp"
-#include "models/plan/plan_effects.hpp"
+#include "models/plan/plan_keys.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/program/step_program.hpp"
 #include "tests/models/lowering/program_checks.hpp"

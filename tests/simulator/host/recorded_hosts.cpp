@@ -56,7 +56,7 @@ Job recorded_job(const std::string& id) {
   plan.optimizer.kernel = OptimizerKernel::foreach;
   plan.pytorch.version = {2, 11};
   if (id == "1b_ac_full") plan.checkpointing.mode = CheckpointMode::full;
-  if (id == "1b_hf") plan.pytorch.implementation = Implementation::transformers;
+  if (id == "1b_hf") plan.pytorch.implementation = ImplementationName::transformers;
   return make_job(*load_llama_config("llama-3.2-1b"), plan, id, 8, 1, &h100()).value();
 }
 

@@ -30,6 +30,10 @@ TEST(Checkpoint, HoldsEveryElementOnceInItsTypes) {
       {"[precision]\nstorage = \"bf16\"\n", 10},
       {"[precision]\nstorage = \"bf16\"\noptimizer_state = \"bf16\"\n", 6},
       {"[optimizer]\nname = \"sgd\"\n", 4},
+      {"operators = \"pytorch-eager\"\n[precision]\nstorage = \"bf16\"\n", 6},
+      {"operators = \"pytorch-eager\"\n[optimizer]\nname = \"sgd\"\nkernel = \"loop\"\n"
+       "momentum = 0.9\n",
+       8},
       {"[offload]\nparameters = true\n", 12},
       {"[sharding]\nstrategy = \"hybrid_shard\"\nshard_group = 3\n", 12}};
   for (const auto& [plan, bytes_of_an_element] : plans) {

@@ -81,14 +81,14 @@ TEST(PredictAll, PlansOfOneModelShareItsTree) {
   const PredictionOptions options = three_steps_on(machine);
   const Job first = job_of(0);
   const auto is_torchtitan = [](const Job& job) {
-    return job.plan.pytorch.implementation == Implementation::torchtitan;
+    return job.plan.pytorch.implementation == ImplementationName::torchtitan;
   };
   std::vector<Plan> plans(kJobs, first.plan);
   for (std::size_t n = 0; n < kJobs; ++n) {
     plans[n].batch.micro_batch = 1 + static_cast<std::int64_t>(n % 3);
     plans[n].checkpointing.mode = n % 2 == 0 ? CheckpointMode::none : CheckpointMode::full;
     plans[n].pytorch.implementation =
-        n % 5 == 0 ? Implementation::torchtitan : Implementation::transformers;
+        n % 5 == 0 ? ImplementationName::torchtitan : ImplementationName::transformers;
   }
   std::vector<Answer> together(kJobs);
   predict_all(

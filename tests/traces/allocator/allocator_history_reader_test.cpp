@@ -38,6 +38,8 @@ TEST(AllocatorHistoryReader, NamesWhatIsWrong) {
        "two whole numbers"},
       {"{\"settings\":{\"garbage_collection_threshold\":7}}\n",
        "line 1: settings: garbage_collection_threshold", "from 0 to 1"},
+      {"{\"settings\":{\"per_process_memory_fraction\":\"all\"}}\n",
+       "line 1: settings: per_process_memory_fraction", "from 0 to 1"},
       {"{\"settings\":{\"roundup_power2_divisions\":{\"4\":3}}}\n",
        "line 1: settings: roundup_power2_divisions: 4", "power of two"},
       {"{\"initial_segments\":[{\"address\":0,\"total_size\":512,\"stream\":0,\"type\":\"big\"}]}"

@@ -247,7 +247,8 @@ TEST(AllocatorReplay, OtherSettings) {
         options.rules = AllocatorSettings{.expandable_segments = expandable,
                                           .max_split_size_mb = split,
                                           .roundup_power2_divisions = divisions,
-                                          .garbage_collection_threshold = 0.6};
+                                          .garbage_collection_threshold = 0.6,
+                                          .memory_fraction = 0.95};
         options.capacity = 84 * kGiB.count;
         const auto result = replay(*history, options);
         ASSERT_TRUE(result) << result.error().text();

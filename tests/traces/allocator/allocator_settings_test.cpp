@@ -23,6 +23,8 @@ TEST(AllocatorSettingsTest, ReadsPyTorchsNames) {
   const AllocatorRules both = rules("max_split_size_mb=128,garbage_collection_threshold=0.8");
   EXPECT_EQ(both.max_split_size, 128 << 20);
   EXPECT_EQ(both.garbage_collection_threshold, 0.8);
+  EXPECT_EQ(both.memory_fraction, 1.0);
+  EXPECT_EQ(rules("per_process_memory_fraction:0.9").memory_fraction, 0.9);
 }
 
 TEST(AllocatorSettingsTest, ChangesOnlyWhatIsNamed) {
@@ -53,7 +55,8 @@ TEST(AllocatorSettingsTest, SuggestsAndExplains) {
        {"expandable_segments=maybe", "expandable_segments", "max_split_size_mb=20",
         "max_split_size_mb=-1", "max_split_size_mb=1e3", "max_split_size_mb=99999999999999",
         "garbage_collection_threshold=1", "garbage_collection_threshold=0",
-        "garbage_collection_threshold=nan", "roundup_power2_divisions=3",
+        "garbage_collection_threshold=nan", "per_process_memory_fraction=0",
+        "per_process_memory_fraction=1.5", "roundup_power2_divisions=3",
         "roundup_power2_divisions=[]", "roundup_power2_divisions=[256:3]",
         "roundup_power2_divisions=[256:1,128:2]", "roundup_power2_divisions=[256:1", ",",
         "roundup_power2_divisions=[300:1]"}) {

@@ -9,7 +9,7 @@ SEGMENT = ("device", "address", "total_size", "allocated_size", "active_size", "
 BLOCK = ("address", "size", "requested_size", "state", "frames")
 EVENT = ("action", "addr", "device_free", "size", "stream", "time_us", "frames")
 SETTINGS = ("expandable_segments", "max_split_size", "garbage_collection_threshold",
-            "roundup_power2_divisions")
+            "per_process_memory_fraction", "roundup_power2_divisions")
 
 
 def picked(record, keys):

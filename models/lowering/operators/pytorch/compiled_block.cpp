@@ -82,7 +82,7 @@ void CompiledBlock::project(CompiledLinear& g, const Projection& l, Slot x, Slot
 // Inductor has no complex numbers: it copies to fp32 and calls the multiplication. Returns what is to be
 // copied back; of the other arithmetic that is what was given.
 Slot CompiledBlock::turned(CompiledLinear& g, Slot from, std::int64_t heads) {
-  if (w_.plan.rope == RopeArithmetic::half) return from;
+  if (rotary_of(w_.job.plan) == Rotary::half) return from;
   const std::int64_t bytes = 4 * w_.z.T * heads * w_.z.d;
   const Slot product = w_.tensor(bytes);
   Slot wide = from;
@@ -96,7 +96,7 @@ Slot CompiledBlock::turned(CompiledLinear& g, Slot from, std::int64_t heads) {
 
 void CompiledBlock::rotate_and_repeat(CompiledLinear& g) {
   const Slot q = turned(g, q0_, w_.z.H), k = turned(g, k0_, w_.z.K);
-  const std::string_view name = w_.plan.rope == RopeArithmetic::half
+  const std::string_view name = rotary_of(w_.job.plan) == Rotary::half
                                     ? "triton_poi_fused_add_cat_mul_neg"
                                     : "triton_poi_fused__to_copy_clone_view";
   g.fused(name, {q}, {q_});

@@ -126,7 +126,7 @@ Slot CompiledBlock::rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads,
                                 std::int64_t given_heads) {
   const std::int64_t elements = w_.z.T * heads * w_.z.d;
   const Slot out = w_.tensor(w_.of(elements));
-  if (w_.plan.rope == RopeArithmetic::half) {
+  if (rotary_of(w_.job.plan) == Rotary::half) {
     g.fused("triton_poi_fused_add_mul_neg_slice_backward", {dq}, {out});
     return out;
   }

@@ -218,12 +218,13 @@ AttentionGradients cudnn_backward(EagerWriter& w, const EagerAttention& a,
 }  // namespace
 
 std::int64_t attention_kv_heads(const EagerWriter& w) {
-  return w.plan.repeat_kv && !w.is_transformers ? w.z.H : w.z.K;
+  return repeats_keys(w.job.plan) ? w.z.H : w.z.K;
 }
 
 AttentionKernel attention_kernel(const EagerWriter& w) {
   const AttentionBackend wanted = w.plan.attention;
-  if (w.z.is_16_bit && wanted == AttentionBackend::flash) return AttentionKernel::flash;
+  if (w.z.is_16_bit && (wanted == AttentionBackend::flash || wanted == AttentionBackend::automatic))
+    return AttentionKernel::flash;
   if (w.z.is_16_bit && wanted == AttentionBackend::cudnn) return AttentionKernel::cudnn;
   if (wanted == AttentionBackend::math) return AttentionKernel::math;
   const bool is_grouped = attention_kv_heads(w) != w.z.H;

@@ -2,23 +2,32 @@
 
 namespace foreshard::lowering {
 
-EagerBlock::EagerBlock(const Job& job, const BlockSite& site)
-    : w_(job),
+EagerBlock::EagerBlock(const Job& job, const BlockSite& site, ModuleId block)
+    : w_(job, block),
       site_(site),
+      rotary_(rotary_of(job.plan)),
       root_(w_.module("")),
       attention_module_(w_.module("self_attn")),
       mlp_(w_.module("mlp")),
-      to_q_(projection("self_attn.q_proj", w_.z.H * w_.z.d, w_.z.D, job.model.attention_bias)),
-      to_k_(projection("self_attn.k_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias)),
-      to_v_(projection("self_attn.v_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias)),
-      to_o_(projection("self_attn.o_proj", w_.z.D, w_.z.H * w_.z.d, job.model.output_bias)),
-      to_gate_(projection("mlp.gate_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
-      to_up_(projection("mlp.up_proj", w_.z.F, w_.z.D, job.model.mlp_bias)),
-      to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias)),
+      to_q_(
+          projection("self_attn.q_proj", w_.z.H * w_.z.d, w_.z.D, job.model.attention_bias, true)),
+      to_k_(
+          projection("self_attn.k_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias, true)),
+      to_v_(
+          projection("self_attn.v_proj", w_.z.K * w_.z.d, w_.z.D, job.model.attention_bias, true)),
+      to_o_(projection("self_attn.o_proj", w_.z.D, w_.z.H * w_.z.d, job.model.output_bias, false)),
+      to_gate_(projection("mlp.gate_proj", w_.z.F, w_.z.D, job.model.mlp_bias, true)),
+      to_up_(projection("mlp.up_proj", w_.z.F, w_.z.D, job.model.mlp_bias, true)),
+      to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias, false)),
       norm1_(declare_norm(w_, "input_layernorm", w_.z.T, w_.z.D)),
       norm2_(declare_norm(w_, "post_attention_layernorm", w_.z.T, w_.z.D)),
       attention_(declare_attention(w_)) {
-  const std::int64_t T = w_.z.T, rows = w_.of(T * w_.z.D), wide = w_.of(T * w_.z.F);
+  const std::int64_t T = w_.z.T, rows = w_.of_stream(T * w_.z.D), wide = w_.of(T * w_.z.F);
+  // Tables of angles in the stream's type widen what they turn.
+  const bool is_widened = rotary_ != Rotary::complex && w_.autocasts();
+  const auto turned = [&](const Projection& l) {
+    return w_.tensor(is_widened ? w_.of_stream(T * l.out) : w_.of(T * l.out));
+  };
   if (job.model.has_query_key_norms()) {
     query_norm_ = declare_norm(w_, "self_attn.q_norm", T * w_.z.H, w_.z.d);
     key_norm_ = declare_norm(w_, "self_attn.k_norm", T * w_.z.K, w_.z.d);
@@ -27,19 +36,23 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site)
   q0_ = w_.tensor(w_.of(T * to_q_.out));
   k0_ = w_.tensor(w_.of(T * to_k_.out));
   v_ = w_.tensor(w_.of(T * to_v_.out));
-  q_ = w_.tensor(w_.bytes(q0_));
-  k_ = w_.tensor(w_.bytes(k0_));
+  q_ = turned(to_q_);
+  k_ = turned(to_k_);
   if (repeats()) {
-    all_k_ = w_.tensor(w_.bytes(q0_));
+    all_k_ = turned(to_q_);
     all_v_ = w_.tensor(w_.bytes(q0_));
   }
-  projected_ = w_.tensor(rows);
+  if (is_widened) {
+    cast_q_ = w_.tensor(w_.bytes(q0_));
+    cast_k_ = w_.tensor(w_.of(T * attention_kv_heads(w_) * w_.z.d));
+  }
+  projected_ = w_.tensor(w_.of(T * w_.z.D));
   h_ = w_.tensor(rows);
   gate_ = w_.tensor(wide);
   silu_ = w_.tensor(wide);
   up_ = w_.tensor(wide);
   product_ = w_.tensor(wide);
-  down_ = w_.tensor(rows);
+  down_ = w_.tensor(w_.of(T * w_.z.D));
   y_ = w_.tensor(rows);
   residual_ = w_.tensor(rows);
   if (casts_tables() && !site.is_unit) {
@@ -48,34 +61,44 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site)
   } else if (casts_tables()) {
     tables_ = w_.tensor(4 * w_.z.S * w_.z.d);
   }
-  if (w_.is_transformers && site.is_first) {
-    shared_cosines_ = w_.tensor(w_.of(w_.z.S * w_.z.d));
-    shared_sines_ = w_.tensor(w_.of(w_.z.S * w_.z.d));
+  if (rotary_ == Rotary::shared_half && site.is_first_turned) {
+    shared_cosines_ = w_.tensor(w_.of_stream(w_.z.S * w_.z.d));
+    shared_sines_ = w_.tensor(w_.of_stream(w_.z.S * w_.z.d));
   }
-  if (w_.is_transformers && site.is_first_checkpointed) positions_ = w_.tensor(8 * w_.z.S);
+  if (rotary_ == Rotary::shared_half && site.is_first_checkpointed)
+    positions_ = w_.tensor(8 * w_.z.S);
 }
 
 Segment EagerBlock::segment() {
   w_.segment.input = x_;
   w_.segment.output = y_;
   w_.segment.gradient = residual_;
+  w_.segment.has_input_gradient = site_.input_requires_gradient;
+  w_.set_requires_gradient(x_, site_.input_requires_gradient);
   if (site_.is_checkpointed) {
-    checkpointed_forward();
-    recomputation();
+    w_.begin_unrecorded(w_.segment.checkpointed_forward);
+    forward(Pass::checkpointed);
   } else {
-    forward();
+    w_.begin(w_.segment.forward);
+    forward(Pass::forward);
   }
-  backward();
+  w_.begin(w_.segment.end_of_autocast);
+  w_.end_autocast();
+  if (site_.is_checkpointed && w_.requires_gradient(y_)) {
+    w_.begin(w_.segment.recomputation, Thread::autograd);
+    forward(Pass::recomputed);
+  }
+  if (w_.requires_gradient(y_)) backward();
   return std::move(w_.segment);
 }
 
 // Of aten::mm, with which selective checkpointing keeps all outputs or the 1st, the 3rd and so on; with a
 // bias a product is aten::addmm.
 EagerBlock::Projection EagerBlock::projection(std::string_view path, std::int64_t out,
-                                              std::int64_t in, bool bias) {
+                                              std::int64_t in, bool bias, bool reads_stream) {
   const CheckpointPlan& plan = w_.job.plan.checkpointing;
-  const bool is_float8 = w_.plan.float8 != Float8Scaling::none;
-  Projection l{{w_.module(path), out, in, bias, is_float8}, false};
+  Projection l{w_.declare_linear(path, out, in, bias, reads_stream), false};
+  l.is_float8 = w_.plan.float8 != Float8Scaling::none;
   if (bias) return l;
   const bool is_odd = ++products_ % 2 == 1;
   l.is_kept = is_selective() && (plan.save_matmul || (plan.save_every_second_matmul && is_odd));
@@ -83,119 +106,157 @@ EagerBlock::Projection EagerBlock::projection(std::string_view path, std::int64_
 }
 
 bool EagerBlock::casts_tables() const {
-  return !w_.is_transformers && !rope_is_complex(w_) &&
-         w_.job.plan.precision.param != w_.job.plan.precision.storage;
-}
-
-void EagerBlock::enter_block() {
-  if (tables_ != kNone) w_.write(tables_, "aten::_to_copy", {});
-  w_.enter(root_);
+  return rotary_ == Rotary::half && w_.job.plan.precision.param != w_.job.plan.precision.storage;
 }
 
 // Queries and keys, with their norms, and values. Returns what is to be turned.
-EagerBlock::QueryAndKey EagerBlock::project_to_heads(Pass pass, Slot n1) {
+QueryAndKey EagerBlock::project_to_heads(Pass pass) {
   const auto head = [&](const Projection& l, Slot y, const EagerNorm& norm) {
-    project(pass, l, n1, y);
+    project(pass, l, n1_, y);
     if (!has_head_norms()) return y;
-    if (pass == Pass::checkpointed) {
-      const Slot out = norm_forward_unkept(w_, norm, y);
-      if (!l.is_kept) w_.free({y});
-      return out;
-    }
-    norm_forward(w_, norm, y);
-    if (cast()) w_.free({y});  // the norm has a copy of its own
-    return norm.output;
+    const Slot out = norm_forward(w_, norm, y);
+    w_.drop({y});
+    return out;
   };
   const Slot q = head(to_q_, q0_, query_norm_);
   const Slot k = head(to_k_, k0_, key_norm_);
-  project(pass, to_v_, n1, v_);
+  project(pass, to_v_, n1_, v_);
   return {q, k};
 }
 
-void EagerBlock::rotate_and_repeat(Pass pass, const QueryAndKey& from) {
+void EagerBlock::rotate_and_repeat(const QueryAndKey& from) {
   w_.enter(attention_module_);
   if (cosines_ != kNone) {
     w_.write(cosines_, "aten::_to_copy", {});
     w_.write(sines_, "aten::_to_copy", {});
+    if (w_.requires_gradient(from.q) || w_.requires_gradient(from.k)) {
+      w_.save(cosines_);
+      w_.save(sines_);
+    }
   }
-  rope_forward(w_, from.q, q_);
-  rope_forward(w_, from.k, k_);
-  const bool keeps = pass == Pass::checkpointed;
-  const bool keeps_products = keeps && !has_head_norms();
-  const Slot q = keeps_products && to_q_.is_kept ? kNone : from.q,
-             k = keeps_products && to_k_.is_kept ? kNone : from.k;
-  if (w_.is_transformers) {
-    w_.free({q, k});
+  rope_forward(w_, from, {q_, k_});
+  if (w_.code.queries_die_first) {
+    w_.drop({from.q, from.k});
   } else {
-    w_.free({k, q});
+    w_.drop({from.k, from.q});
   }
   if (!repeats()) return;
   w_.write(all_k_, "aten::clone", {k_});
-  w_.free({k_});
+  if (!w_.code.repeats_together) w_.drop({k_});
   w_.write(all_v_, "aten::clone", {v_});
-  if (!keeps || !to_v_.is_kept) w_.free({v_});
+  w_.drop({v_, w_.code.repeats_together ? k_ : kNone});
 }
 
-void EagerBlock::attend(bool keeps) {
-  attention_forward(w_, attention_, {q_, keys(), values(), keeps, is_selective()});
+// What selective checkpointing keeps is not computed again.
+void EagerBlock::attend(Pass pass) {
+  if (cast_k_ != kNone) w_.write(cast_k_, "aten::_to_copy", {keys()});
+  if (cast_q_ != kNone) w_.write(cast_q_, "aten::_to_copy", {q_});
+  const Slot q = cast_queries(), k = cast_keys(), v = values(), out = attention_.out;
+  const bool requires_gradient =
+      w_.requires_gradient(q) || w_.requires_gradient(k) || w_.requires_gradient(v);
+  w_.set_requires_gradient(out, requires_gradient);
+  const bool is_kept = keeps_attention();
+  if (is_kept && pass == Pass::recomputed) {
+    w_.take_back(out);
+  } else {
+    const bool keeps = w_.records() ? requires_gradient : is_kept;
+    attention_forward(w_, attention_, {q, k, v, keeps, is_selective()});
+    if (is_kept && pass == Pass::checkpointed) w_.hold(out);
+  }
+  if (requires_gradient && !is_math()) {
+    for (const Slot saved : {q, k, v, out}) w_.save(saved);
+  }
+  w_.drop({cast_q_, cast_k_});
 }
 
-void EagerBlock::forward() {
-  w_.begin(w_.segment.forward);
-  enter_block();
-  norm_forward(w_, norm1_, x_);
-  rotate_and_repeat(Pass::forward, project_to_heads(Pass::forward, norm1_.output));
-  attend(true);
-  attention_output(Pass::forward);
+// torchtitan's list of what selective checkpointing saves names flash and memory-efficient attention.
+bool EagerBlock::keeps_attention() const {
+  return is_selective() && w_.job.plan.checkpointing.save_attention &&
+         (attention_.kernel == AttentionKernel::flash ||
+          attention_.kernel == AttentionKernel::efficient);
+}
+
+void EagerBlock::drop_attention_variables() {
+  // What the math path copied to rows has a name of its own, or none.
+  const Slot result = is_math() && !w_.code.drops_attention_result ? attention_.result : kNone;
+  const bool is_out_first = w_.code.replaces_attention_output || result != kNone;
+  if (is_out_first) w_.drop({attention_.out});
+  w_.drop({q_, keys(), values(), cosines_, sines_, is_out_first ? kNone : attention_.out, result});
+}
+
+void EagerBlock::project(Pass pass, const Projection& l, Slot x, Slot y) {
+  w_.enter(l.module);
+  if (pass == Pass::recomputed && l.is_kept) {
+    w_.begin_linear(l, x, y);
+    w_.end_linear(l);
+    w_.take_back(y);
+    return;
+  }
+  w_.linear(l, x, y);
+  if (pass == Pass::checkpointed && l.is_kept) w_.hold(y);
+}
+
+void EagerBlock::forward(Pass pass) {
+  if (tables_ != kNone && pass != Pass::recomputed) w_.write(tables_, "aten::_to_copy", {});
+  w_.enter(root_);
+  n1_ = norm_forward(w_, norm1_, x_);
+  rotate_and_repeat(project_to_heads(pass));
+  attend(pass);
+  if (is_math() && w_.code.drops_attention_result) w_.drop({attention_.result});
+  project(pass, to_o_, attention_.out, projected_);
+  w_.enter(attention_module_);
+  drop_attention_variables();
   w_.leave(attention_module_);
+  w_.drop({n1_});
   w_.enter(root_);
   w_.write(h_, "aten::add", {x_, projected_});
-  w_.free({projected_});
-  norm_forward(w_, norm2_, h_);
-  gate_and_up(Pass::forward);
-  project(Pass::forward, to_down_, product_, down_);
+  w_.drop({projected_});
+  n2_ = norm_forward(w_, norm2_, h_);
+  project(pass, to_gate_, n2_, gate_);
+  w_.enter(mlp_);
+  w_.write(silu_, "aten::silu", {gate_});
+  if (w_.requires_gradient(gate_)) w_.save(gate_);
+  w_.drop({gate_});
+  project(pass, to_up_, n2_, up_);
+  w_.enter(mlp_);
+  w_.write(product_, "aten::mul", {silu_, up_});
+  if (w_.requires_gradient(up_)) w_.save(silu_);
+  if (w_.requires_gradient(silu_)) w_.save(up_);
+  w_.drop({silu_, up_});
+  if (pass == Pass::recomputed && stops_early()) {  // where the last tensor is saved
+    w_.begin_linear(to_down_, product_, down_);
+    w_.end_autocast();
+    return w_.drop({product_, n2_, h_});
+  }
+  project(pass, to_down_, product_, down_);
+  w_.drop({product_});
   w_.leave(mlp_);
+  w_.drop({n2_});
   w_.enter(root_);
   w_.write(y_, "aten::add", {h_, down_});
-  w_.free({down_});
-  // Composite 16-bit norms keep a copy of their own, so that nothing holds their input.
-  const bool drops_inputs = composite() && cast();
-  if (drops_inputs) w_.free({h_});
+  w_.drop({down_, h_});
+  if (pass == Pass::recomputed) {
+    w_.end_autocast();
+    return w_.free({y_});
+  }
   w_.leave(root_);
-  if (!drops_inputs) return;
-  if (w_.is_transformers && site_.is_first) {
+  const bool is_argument =
+      pass == Pass::checkpointed && w_.requires_gradient(y_);  // of checkpoint()
+  if (is_argument || w_.is_saved(x_)) return;
+  if (w_.code.has_inner_model && site_.is_first) {
     w_.hand_over(x_, Shared::embedded);
   } else {
     w_.free({x_});
   }
 }
 
-void EagerBlock::project(Pass pass, const Projection& l, Slot x, Slot y) {
-  w_.enter(l.module);
-  if (pass != Pass::recomputed || !l.is_kept) w_.linear(l, x, y);
+bool EagerBlock::stops_early() const {
+  return w_.plan.checkpoint_early_stop ||
+         w_.job.plan.checkpointing.mode == CheckpointMode::transformers;
 }
 
-void EagerBlock::gate_and_up(Pass pass) {
-  project(pass, to_gate_, norm2_.output, gate_);
-  w_.enter(mlp_);
-  w_.write(silu_, "aten::silu", {gate_});
-  project(pass, to_up_, norm2_.output, up_);
-  w_.enter(mlp_);
-  w_.write(product_, "aten::mul", {silu_, up_});
-}
-
-// The output's projection, and what goes with attention's end. The math path's inputs are nobody's by
-// then.
-void EagerBlock::attention_output(Pass pass) {
-  if (is_math() && w_.is_transformers) w_.free({attention_.result});
-  project(pass, to_o_, attention_.out, projected_);
-  w_.enter(attention_module_);
-  if (!is_math()) return;
-  w_.free({q_, keys(), values(), w_.is_transformers ? kNone : attention_.result});
-}
-
-Segment eager_block(const Job& job, const BlockSite& site) {
-  return EagerBlock(job, site).segment();
+Segment eager_block(const Job& job, const BlockSite& site, ModuleId block) {
+  return EagerBlock(job, site, block).segment();
 }
 
 }  // namespace foreshard::lowering

@@ -1,6 +1,8 @@
 // A decoder block as PyTorch runs it: forward, forward under checkpointing, recomputation, backward.
 #pragma once
 
+#include <vector>
+
 #include "models/lowering/script/script.hpp"
 #include "models/sharding/job.hpp"
 
@@ -9,15 +11,22 @@ namespace foreshard::lowering {
 // What tells blocks apart.
 struct BlockSite {
   bool is_first = false;
-  // The lowest block that is checkpointed: its backward is the last to hold what all were called with.
+  // The lowest block that autograd turns queries or keys of: its backward is the last to hold the tables
+  // of angles that all share.
+  bool is_first_turned = false;
+  // The lowest block that backward computes again: its backward is the last to hold what all were called with.
   bool is_first_checkpointed = false;
   bool is_checkpointed = false;
   // FSDP2 casts the tables of angles that a block is called with, where the block is a unit.
   bool is_unit = false;
+  // Whether anything below trains, and which of the block's own parameters do.
+  bool input_requires_gradient = true;
+  std::vector<bool> trains{};
 
   bool operator==(const BlockSite&) const = default;
 };
 
-Segment eager_block(const Job& job, const BlockSite& site);
+// `block`: one that stands there.
+Segment eager_block(const Job& job, const BlockSite& site, ModuleId block);
 
 }  // namespace foreshard::lowering

@@ -6,6 +6,12 @@ namespace foreshard::lowering {
 void EagerBlock::backward() {
   const bool again = site_.is_checkpointed;
   w_.begin(again ? w_.segment.recomputed_backward : w_.segment.backward, Thread::autograd);
+  if (w_.autocasts()) {
+    w_.enter(root_);
+    given_ = product_gradient(h_);
+  } else {
+    given_ = residual_;
+  }
   w_.enter(to_down_.module);
   if (again) {
     w_.recompute();
@@ -19,7 +25,7 @@ void EagerBlock::backward() {
 // Frees what a node saved and the gradient that came to it; recomputed tensors die first.
 void EagerBlock::end_node(bool again, EagerWriter::Reads saved, Slot gradient) {
   if (!again) w_.free({gradient});
-  w_.free(saved);
+  w_.release(saved);
   if (again) w_.free({gradient});
 }
 
@@ -27,99 +33,117 @@ Slot EagerBlock::like(std::string_view op, Slot of, EagerWriter::Reads reads) {
   return w_.make_like(op, of, reads);
 }
 
-// With a bias the gradients are accumulated before the one of the input joins that of others.
-void EagerBlock::accumulate_before_sum(const Projection& l) {
-  if (l.bias) w_.accumulate();
-}
-
-// Of the last linear layer that read x, which dies with the gradient.
-Slot EagerBlock::last_backward(bool again, const Projection& l, Slot dy, Slot x) {
-  const Slot dx = w_.linear_backward(l, dy, x, again ? x : kNone);
-  w_.free({dy, again ? kNone : x});
-  accumulate_before_sum(l);
-  return dx;
-}
-
-// Of two linear layers that read one tensor.
-Slot EagerBlock::added(Slot first, Slot second) {
-  const Slot sum = like("aten::add", first, {first, second});
-  w_.free({first, second});
-  w_.accumulate();
-  return sum;
+// The residual stream's gradient, as a linear layer is given it whose output was added to `other`.
+Slot EagerBlock::product_gradient(Slot other) {
+  if (!w_.autocasts()) return residual_;
+  const Slot narrow = w_.make("aten::_to_copy", w_.bytes(projected_), {residual_});
+  if (!w_.requires_gradient(other)) w_.free({residual_});
+  return narrow;
 }
 
 void EagerBlock::mlp_backward(bool again) {
-  const Slot d_product =
-      w_.linear_backward(to_down_, residual_, product_, again ? product_ : kNone);
-  if (!again) w_.free({product_});
-  w_.accumulate();
+  if (!w_.requires_gradient(down_)) return;
+  const Slot d_product = w_.linear_backward(
+      to_down_,
+      {given_, product_, again, nullptr, given_ == residual_ && w_.requires_gradient(h_)});
+  if (d_product == kNone) return;
   w_.enter(mlp_);
-  const Slot d_up = like("aten::mul", up_, {d_product, silu_}),
-             d_silu = like("aten::mul", silu_, {d_product, up_});
+  const Slot d_up = w_.requires_gradient(up_) ? like("aten::mul", up_, {d_product, silu_}) : kNone,
+             d_silu =
+                 w_.requires_gradient(silu_) ? like("aten::mul", silu_, {d_product, up_}) : kNone;
   if (again) {
-    w_.free({silu_, up_, d_product});
+    w_.release({silu_, up_});
+    w_.free({d_product});
   } else {
-    w_.free({d_product, up_, silu_});
+    w_.free({d_product});
+    w_.release({up_, silu_});
   }
-  w_.enter(to_up_.module);
-  const Slot from_up = w_.linear_backward(to_up_, d_up, norm2_.output);
-  w_.free({d_up});
-  w_.accumulate();
-  w_.enter(mlp_);
-  const Slot d_gate = like("aten::silu_backward", gate_, {d_silu, gate_});
-  end_node(again, {gate_}, d_silu);
-  w_.enter(to_gate_.module);
-  const Slot from_gate = last_backward(again, to_gate_, d_gate, norm2_.output);
-  const Slot sum = added(from_up, from_gate);
+  EagerWriter::GradientSum sum;
+  if (d_up != kNone) {
+    w_.enter(to_up_.module);
+    w_.linear_backward(to_up_, {d_up, n2_, again, &sum});
+  }
+  if (d_silu != kNone) {
+    w_.enter(mlp_);
+    const Slot d_gate = like("aten::silu_backward", gate_, {d_silu, gate_});
+    end_node(again, {gate_}, d_silu);
+    w_.enter(to_gate_.module);
+    w_.linear_backward(to_gate_, {d_gate, n2_, again, &sum});
+  }
   w_.leave(mlp_);
-  norm_backward(w_, norm2_, {sum, h_, residual_, again, {}, false});
+  if (sum.slot != kNone) norm_backward(w_, norm2_, {sum.slot, h_, residual_, again, {}, false});
 }
 
 void EagerBlock::attention_block_backward(bool again) {
-  w_.enter(to_o_.module);
-  const Slot copied = is_math() ? attention_.out : kNone;  // of which attention itself has no need
-  const Slot dy = w_.linear_backward(to_o_, residual_, attention_.out, again ? copied : kNone);
-  if (!again) w_.free({copied});
-  w_.accumulate();
-  w_.enter(attention_module_);
-  AttentionGradients g = attention_backward(w_, attention_, {dy, q_, keys(), values(), again});
-  if (attention_kv_heads(w_) != w_.z.K) {
-    g.dv = summed_over_repeats(g.dv);
-    g.dk = summed_over_repeats(g.dk);
+  NormBackward first{kNone, x_, residual_, again, {}, again};
+  if (again) first.arguments = checkpoint_arguments();
+  if (w_.requires_gradient(projected_)) first.dy = attention_backward_to_norm(again);
+  if (first.dy != kNone) {
+    norm_backward(w_, norm1_, first);
+  } else {
+    w_.free_all(first.arguments);
   }
-  rotate_back(again, g);
+}
+
+// The gradient of the first norm's output.
+Slot EagerBlock::attention_backward_to_norm(bool again) {
+  given_ = product_gradient(x_);
+  w_.enter(to_o_.module);
+  const Slot dy = w_.linear_backward(to_o_, {given_, attention_.out, again, nullptr,
+                                             given_ == residual_ && w_.requires_gradient(x_)});
+  if (dy == kNone) return kNone;
+  w_.enter(attention_module_);
+  AttentionGradients g =
+      attention_backward(w_, attention_, {dy, cast_queries(), cast_keys(), values(), again});
+  for (Slot* const wide : {&g.dq, &g.dk}) {
+    if (cast_q_ == kNone) break;
+    const Slot narrow = *wide;
+    *wide = w_.make("aten::_to_copy", 4 * w_.bytes(narrow) / w_.z.e, {narrow});
+    w_.free({narrow});
+  }
+  if (attention_kv_heads(w_) != w_.z.K) {
+    g.dv = summed_over_repeats(g.dv, w_.z.e);
+    g.dk = summed_over_repeats(g.dk, cast_k_ == kNone ? w_.z.e : item_size(w_.stream_type));
+  }
+  const bool turns = w_.requires_gradient(q_) || w_.requires_gradient(k_);
+  if (turns) {
+    rotate_back(again, g);
+  } else {
+    w_.free({g.dk, g.dq});
+  }
   if (is_math()) g.dv = as_rows(g.dv, w_.z.K);
+  EagerWriter::GradientSum sum;
+  const auto project_back = [&](const Projection& l, Slot dy_of, Slot y) {
+    if (w_.requires_gradient(y)) {
+      w_.linear_backward(l, {dy_of, n1_, again, &sum});
+    } else if (turns || y == v_) {
+      w_.free({dy_of});
+    }
+  };
   w_.enter(to_v_.module);
-  const Slot from_v = w_.linear_backward(to_v_, g.dv, norm1_.output);
-  w_.free({g.dv});
-  w_.accumulate();
-  if (has_head_norms()) g.dk = norm_backward(w_, key_norm_, {g.dk, k0_, kNone, again, {}, false});
+  project_back(to_v_, g.dv, v_);
+  if (has_head_norms() && turns) {
+    g.dk = norm_backward(w_, key_norm_, {g.dk, k0_, kNone, again, {}, false});
+  }
   w_.enter(to_k_.module);
-  if (w_.is_transformers) g.dk = as_rows(g.dk, w_.z.K);
-  const Slot from_k = w_.linear_backward(to_k_, g.dk, norm1_.output);
-  w_.free({g.dk});
-  accumulate_before_sum(to_k_);
-  const Slot sum = added(from_v, from_k);
-  if (has_head_norms()) {
+  if (turns && w_.code.rotates_by_heads) g.dk = as_rows(g.dk, w_.z.K);
+  project_back(to_k_, g.dk, k0_);
+  if (has_head_norms() && turns) {
     g.dq = norm_backward(w_, query_norm_, {g.dq, q0_, kNone, again, {}, false});
   }
   w_.enter(to_q_.module);
-  if (w_.is_transformers) g.dq = as_rows(g.dq, w_.z.H);
-  const Slot from_q = last_backward(again, to_q_, g.dq, norm1_.output);
-  w_.update(sum, "aten::add_", {from_q});
-  w_.free({from_q});
-  w_.accumulate();
+  if (turns && w_.code.rotates_by_heads) g.dq = as_rows(g.dq, w_.z.H);
+  project_back(to_q_, g.dq, q0_);
   w_.leave(attention_module_);
-  NormBackward first{sum, x_, residual_, again, {}, again};
-  if (again) first.arguments = checkpoint_arguments();
-  norm_backward(w_, norm1_, first);
+  return sum.slot;
 }
 
-// Up to 2.8 the slices of x[:, :, :, None, :] are nodes of their own, each a copy.
-Slot EagerBlock::summed_over_repeats(Slot g) {
-  const std::int64_t bytes = w_.of(w_.z.T * w_.z.K * w_.z.d);
-  constexpr int kSlices = 4;
-  for (int n = 0; n <= (w_.rules.slices_are_nodes ? kSlices : 0); ++n) {
+// Up to 2.8 the slices of x[:, :, :, None, :] are nodes of their own, each a copy; an unsqueezed tensor
+// has none.
+Slot EagerBlock::summed_over_repeats(Slot g, std::int64_t item) {
+  const std::int64_t bytes = item * w_.z.T * w_.z.K * w_.z.d;
+  const int slices = w_.rules.slices_are_nodes && !w_.code.repeats_together ? 4 : 0;
+  for (int n = 0; n <= slices; ++n) {
     const Slot next = w_.make(n == 0 ? "aten::sum" : "aten::slice_backward", bytes, {g});
     w_.free({g});
     g = next;
@@ -128,21 +152,21 @@ Slot EagerBlock::summed_over_repeats(Slot g) {
 }
 
 void EagerBlock::rotate_back(bool again, AttentionGradients& g) {
-  RopeBackward k{g.dk, w_.z.K, is_math(), again, kNone, kNone};
-  RopeBackward q{g.dq, w_.z.H, is_math(), again, kNone, kNone};
+  RopeBackward at{{g.dq, g.dk}, is_math(), again};
   if (shared_sines_ != kNone && !again) {
     w_.receive(shared_sines_, Shared::sines);
     w_.receive(shared_cosines_, Shared::cosines);
-    q.sines = shared_sines_;
-    q.cosines = shared_cosines_;
+    at.sines = shared_sines_;
+    at.cosines = shared_cosines_;
   } else if (cosines_ != kNone) {
-    q.sines = sines_;
-    q.cosines = cosines_;
+    at.sines = sines_;
+    at.cosines = cosines_;
   } else if (tables_ != kNone && !again) {
-    q.cosines = tables_;
+    at.cosines = tables_;
   }
-  g.dk = rope_backward(w_, k);
-  g.dq = rope_backward(w_, q);
+  const QueryAndKey turned = rope_backward(w_, at);
+  g.dk = turned.k;
+  g.dq = turned.q;
 }
 
 // A gradient by heads read as rows: a copy unless there is one head.
@@ -157,7 +181,7 @@ Slot EagerBlock::as_rows(Slot g, std::int64_t heads) {
 // transformers what all blocks were called with, in the last one to run.
 std::vector<Slot> EagerBlock::checkpoint_arguments() {
   std::vector<Slot> others;
-  if (w_.is_transformers) {
+  if (rotary_ == Rotary::shared_half) {
     if (shared_sines_ != kNone) {
       w_.receive(shared_sines_, Shared::sines);
       w_.receive(shared_cosines_, Shared::cosines);

@@ -214,8 +214,9 @@ Segment eager_chunked_head(const Job& job) {
   w.segment.input = x;
   w.segment.output = norm.output;
   w.begin(w.segment.forward);
+  w.set_requires_gradient(x, true);
   norm_forward(w, norm, x);
-  if (norm_is_composite(w) && w.z.is_16_bit) w.free({x});
+  w.drop({x});
   w.begin(w.segment.backward, Thread::autograd);
   w.segment.gradient = norm_backward(w, norm, {norm.output, x, kNone, false, {}, false});
   return std::move(w.segment);

@@ -30,12 +30,13 @@ void positions_and_mask(EagerWriter& w, Slot positions) {
   w.update(sums, "aten::cumsum", {wide});
   w.free({wide, differs});
   const Slot equal = w.make("aten::eq", B, {sums}), all = w.make("aten::all", 1, {equal});
+  w.host_wait();  // whether sequences are packed
   w.free({equal, all, first, difference, sums});
 }
 
 // LlamaRotaryEmbedding.forward.
 void tables_of_angles(EagerWriter& w, Slot positions) {
-  const std::int64_t wide = 4 * w.z.S * w.z.d, narrow = w.of(w.z.S * w.z.d);
+  const std::int64_t wide = 4 * w.z.S * w.z.d, narrow = w.of_stream(w.z.S * w.z.d);
   const Slot position = w.make("aten::_to_copy", 4 * w.z.S, {positions});
   const Slot frequencies = w.scratch_later(wide / 2);
   if (w.rules.rotary_uses_cublas) {
@@ -52,7 +53,7 @@ void tables_of_angles(EagerWriter& w, Slot positions) {
     return scaled;
   };
   Slot cosines = table("aten::cos"), sines = table("aten::sin");
-  if (w.z.is_16_bit) {
+  if (narrow != wide) {
     const Slot wide_cosines = cosines, wide_sines = sines;
     cosines = w.make("aten::_to_copy", narrow, {wide_cosines});
     sines = w.make("aten::_to_copy", narrow, {wide_sines});
@@ -85,7 +86,7 @@ void sorted_gradient(EagerWriter& w, Slot weight) {
   Slot sums = kNone, indices = kNone;
   if (blocks < 4 * w.job.device.multiprocessors && most > 4 * blocks) {
     indices = w.scratch(8 * most);  // few segments: one kernel with atomic additions
-    if (is_16_bit) sums = w.scratch(4 * V * D);
+    if (item_size(w.stream_type) == 2) sums = w.scratch(4 * V * D);
   } else {
     sums = w.scratch(4 * most * D);
   }
@@ -98,18 +99,19 @@ Segment eager_embedding(const Job& job) {
   EagerWriter w(job);
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
   const auto embed = w.module("model.embed_tokens");
-  const Slot x = w.tensor(w.of(T * D)), dx = w.tensor(w.of(T * D)), positions = w.tensor(8 * S);
+  const Slot x = w.tensor(w.of_stream(T * D)), dx = w.tensor(w.of_stream(T * D)),
+             positions = w.tensor(8 * S);
   w.segment.output = x;
   w.segment.gradient = dx;
 
   w.begin(w.segment.forward);
   w.enter(embed);
   w.allocate(x);
-  if (w.plan.deterministic) w.free({w.scratch(e)});  // the number that fills it
-  w.launch(w.key(Operator::embedding, {T, V, D}), {},
+  if (w.plan.deterministic) w.free({w.scratch(w.of_stream(1))});  // the number that fills it
+  w.launch(w.stream_key(Operator::embedding, {T, V, D}), {},
            {Operand::of(ParameterRef{embed, 0}), Operand::of(Shared::tokens)}, {Operand::of(x)});
   w.leave(embed);
-  if (w.is_transformers) {
+  if (rotary_of(job.plan) == Rotary::shared_half) {
     positions_and_mask(w, positions);
     tables_of_angles(w, positions);
     w.hand_over(positions, Shared::positions);
@@ -124,7 +126,7 @@ Segment eager_embedding(const Job& job) {
   } else {
     w.allocate(weight);
   }
-  w.launch(w.key(Operator::embedding_backward, {T, V, D, 0}), {},
+  w.launch(w.stream_key(Operator::embedding_backward, {T, V, D, 0}), {},
            {Operand::of(dx), Operand::of(Shared::tokens)}, {Operand::of(weight)});
   w.ready(weight);
   w.free({dx});

@@ -2,18 +2,19 @@
 
 #include "models/lowering/operators/pytorch/eager_loss.hpp"
 #include "models/lowering/operators/pytorch/eager_norm.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 namespace {
 
-// What the model's forward held until its end. Under checkpointing blocks hold what they were called
+// What the decoder's forward held until its end. Under checkpointing blocks hold what they were called
 // with: the position ids, and the first one the embedding's output.
-void end_of_transformers_forward(EagerWriter& w, Slot x) {
+void end_of_inner_model(EagerWriter& w, Slot x) {
   bool is_any_checkpointed = false;
   for (std::int64_t i = 0; i < w.z.layers; ++i) {
     is_any_checkpointed |= is_checkpointed(w.job, static_cast<std::size_t>(i));
   }
-  if (w.z.is_16_bit) w.free({x});
+  w.drop({x});
   const auto drop = [&w](Shared shared, std::int64_t bytes) {
     const Slot slot = w.tensor(bytes);
     w.receive(slot, shared);
@@ -26,7 +27,7 @@ void end_of_transformers_forward(EagerWriter& w, Slot x) {
   const ModelFamily family = w.job.model.family;
   const bool is_qwen = family == ModelFamily::qwen2 || family == ModelFamily::qwen3;
   if (!is_qwen) drop_positions();
-  if (!is_checkpointed(w.job, 0) && w.z.is_16_bit) drop(Shared::embedded, w.bytes(x));
+  drop(Shared::embedded, w.bytes(x));
   if (is_qwen) drop_positions();
 }
 
@@ -37,8 +38,8 @@ Segment eager_head(const Job& job) {
   const std::int64_t T = w.z.T, D = w.z.D, V = w.z.V;
   const auto root = w.module("");
   const EagerNorm norm = declare_norm(w, "model.norm", w.z.T, w.z.D);
-  const EagerWriter::Linear to_logits{w.module("lm_head"), V, D};
-  const Slot x = w.tensor(w.of(T * D)), narrow = w.tensor(w.of(T * V));
+  const auto to_logits = w.declare_linear("lm_head", V, D, false, true);
+  const Slot x = w.tensor(w.of_stream(T * D)), narrow = w.tensor(w.of(T * V));
   const Slot wide = model_widens_logits(w) ? w.tensor(4 * T * V) : kNone;
   const Slot logits = wide == kNone ? narrow : wide;
   // In backward the logits' slot holds their gradient.
@@ -46,10 +47,12 @@ Segment eager_head(const Job& job) {
   w.segment.input = x;
   w.segment.output = logits;
 
-  const bool drops_input = norm_is_composite(w) && w.z.is_16_bit;
   w.begin(w.segment.forward);
+  w.set_requires_gradient(
+      x, input_has_gradient(job.tree, has_gradients(job), job.tree.find("model.norm")));
   norm_forward(w, norm, x);
-  if (w.is_transformers) end_of_transformers_forward(w, x);
+  if (w.code.norm_replaces_input) w.drop({x});
+  if (w.code.has_inner_model) end_of_inner_model(w, x);
   w.enter(to_logits.module);
   w.linear(to_logits, norm.output, narrow);
   w.leave(to_logits.module);
@@ -57,10 +60,15 @@ Segment eager_head(const Job& job) {
     w.write(wide, "aten::_to_copy", {narrow});
     w.free({narrow});
   }
-  if (!w.is_transformers) {
-    if (drops_input) w.free({x});  // the last variable of the model's forward
+  if (w.code.loss_in_model) {
+    if (!w.is_saved(norm.output)) w.hand_over(norm.output, Shared::hidden_states);
+  } else {
+    // The last variables of its forward.
+    w.drop({norm.output, w.code.norm_replaces_input ? kNone : x});
     w.leave(root);
   }
+  w.begin(w.segment.end_of_autocast);
+  w.end_autocast();
 
   w.begin(w.segment.backward, Thread::autograd);
   w.enter(to_logits.module);
@@ -68,11 +76,9 @@ Segment eager_head(const Job& job) {
     w.write(narrow, "aten::_to_copy", {wide});
     w.free({wide});
   }
-  Slot dx = w.linear_backward(to_logits, narrow, norm.output);
-  w.free({narrow, norm.output});
-  if (w.is_transformers && w.rules.slices_are_nodes) {
+  Slot dx = w.linear_backward(to_logits, {narrow, norm.output});
+  if (dx != kNone && w.code.slices_hidden_states && w.rules.slices_are_nodes) {
     // hidden_states[:, 0:, :] has a node for each dimension.
-    w.accumulate();
     constexpr int kSlices = 3;
     for (int n = 0; n < kSlices; ++n) {
       const Slot next = w.make_like("aten::slice_backward", dx, {dx});
@@ -80,8 +86,8 @@ Segment eager_head(const Job& job) {
       dx = next;
     }
   }
-  w.accumulate();
-  w.segment.gradient = norm_backward(w, norm, {dx, x, kNone, false, {}, false});
+  w.segment.has_input_gradient = w.requires_gradient(x);
+  if (dx != kNone) w.segment.gradient = norm_backward(w, norm, {dx, x, kNone, false, {}, false});
   return std::move(w.segment);
 }
 

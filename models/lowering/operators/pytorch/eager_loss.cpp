@@ -8,7 +8,8 @@ struct Loss {
   explicit Loss(const Job& job)
       : w(job),
         root(w.module("")),
-        is_wide(w.is_transformers || w.plan.logits == DType::fp32 || !w.z.is_16_bit),
+        is_wide(w.code.loss_in_model || w.plan.autocast == Autocast::bf16 ||
+                w.plan.logits == DType::fp32 || !w.z.is_16_bit),
         given(model_widens_logits(w) ? 4 : w.z.e),
         item(is_wide ? 4 : w.z.e),
         elements(w.z.T * w.z.V),
@@ -18,6 +19,15 @@ struct Loss {
   }
 
   bool widens() const { return is_wide && given != 4; }
+  // Of the root's forward that computes the loss: the head's input, where no node saved it, is its last
+  // variable.
+  void end_of_model() {
+    if (!w.code.loss_in_model) return;
+    const Slot hidden_states = w.tensor(w.of_stream(w.z.T * w.z.D));
+    w.receive(hidden_states, Shared::hidden_states);
+    w.free({hidden_states});
+    w.leave(root);
+  }
   // What nothing else holds dies; the training loop may hold a reference.
   void drop_logits() {
     if (w.plan.keep_logits) {
@@ -55,7 +65,7 @@ Segment whole_loss(const Job& job) {
   const Slot scores = l.widens() ? wide : l.logits;
   // transformers shifts the labels by one; of one sequence what was padded is contiguous and is kept.
   Slot kept_labels = kNone, dropped = kNone;
-  if (w.is_transformers) {
+  if (w.code.loss_in_model) {
     w.write(padded, "aten::constant_pad_nd", {});
     kept_labels = padded;
     if (B > 1) {
@@ -68,14 +78,15 @@ Segment whole_loss(const Job& job) {
   const Slot loss = w.make("aten::nll_loss_forward", l.item, {probabilities});
   w.allocate(l.weight);
   w.free({wide, dropped});
-  if (w.is_transformers) w.leave(l.root);
+  l.end_of_model();
   l.drop_logits();
+  w.leave_autocast();
   l.hand_over_loss(loss);
 
   w.begin(w.segment.backward, Thread::autograd);
   const Slot one = w.make("aten::ones_like", l.item, {});
   const Slot divided = l.divided(one);
-  if (w.is_transformers) w.enter(l.root);
+  if (w.code.loss_in_model) w.enter(l.root);
   const Slot d_loss = w.make("aten::nll_loss_backward", l.item * T * V, {one, probabilities});
   w.free({divided, kept_labels, l.weight});
   Slot gradient =
@@ -103,13 +114,13 @@ Segment compiled_loss(const Job& job) {
   w.write(logarithms, "triton_red_fused__log_softmax", {l.logits});
   const Slot loss = w.scratch(l.item);
   w.write(l.weight, "triton_red_fused_nll_loss_forward", {maxima, logarithms});
-  if (w.is_transformers) w.leave(l.root);
+  l.end_of_model();
   l.hand_over_loss(loss);
 
   w.begin(w.segment.backward, Thread::autograd);
   const Slot one = w.make("aten::ones_like", l.item, {});
   const Slot divided = l.divided(one);
-  if (w.is_transformers) w.enter(l.root);
+  if (w.code.loss_in_model) w.enter(l.root);
   const Slot gradient = w.make("triton_poi_fused__log_softmax_backward_data_nll_loss_backward",
                                w.bytes(l.logits), {l.logits, maxima, logarithms});
   w.free({maxima, l.weight, logarithms});
@@ -129,7 +140,8 @@ bool is_compiled(const Plan& plan) {
 }  // namespace
 
 bool model_widens_logits(const EagerWriter& w) {
-  return w.plan.keep_logits && !w.is_transformers && w.plan.logits == DType::fp32 && w.z.is_16_bit;
+  return w.plan.keep_logits && !w.code.loss_in_model && w.plan.logits == DType::fp32 &&
+         w.z.is_16_bit;
 }
 
 Segment eager_loss(const Job& job) {

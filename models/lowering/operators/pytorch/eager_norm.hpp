@@ -22,9 +22,8 @@ bool norm_is_composite(const EagerWriter& w);
 
 EagerNorm declare_norm(EagerWriter& w, std::string_view module, std::int64_t rows,
                        std::int64_t width);
-void norm_forward(EagerWriter& w, const EagerNorm& norm, Slot x);
-// Nothing is kept: returns the output, a temporary.
-Slot norm_forward_unkept(EagerWriter& w, const EagerNorm& norm, Slot x);
+// Returns the output: norm.output, or a temporary where autograd records nothing.
+Slot norm_forward(EagerWriter& w, const EagerNorm& norm, Slot x);
 
 // Where the norm's backward stands.
 struct NormBackward {

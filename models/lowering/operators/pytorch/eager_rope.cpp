@@ -1,5 +1,7 @@
 #include "models/lowering/operators/pytorch/eager_rope.hpp"
 
+#include <span>
+
 namespace foreshard::lowering {
 namespace {
 
@@ -13,52 +15,87 @@ void complex_forward(EagerWriter& w, Slot q, Slot out) {
   w.free({turned});
 }
 
+// torchtitan's apply_rotary_emb, whose variables live until it returns.
+void complex_forward_together(EagerWriter& w, const QueryAndKey& from, const QueryAndKey& to) {
+  if (!w.z.is_16_bit) {
+    complex_forward(w, from.q, to.q);
+    return complex_forward(w, from.k, to.k);
+  }
+  const std::int64_t q = 2 * w.bytes(from.q), k = 2 * w.bytes(from.k);
+  const Slot wide_q = w.make("aten::_to_copy", q, {from.q}),
+             wide_k = w.make("aten::_to_copy", k, {from.k});
+  const Slot turned_q = w.make("aten::mul", q, {wide_q}),
+             turned_k = w.make("aten::mul", k, {wide_k});
+  w.write(to.q, "aten::_to_copy", {turned_q});
+  w.write(to.k, "aten::_to_copy", {turned_k});
+  w.free({wide_q, wide_k, turned_q, turned_k});
+}
+
+// The tables are of the stream's type, which is that of the products.
 void half_forward(EagerWriter& w, Slot q, Slot out) {
   const std::int64_t n = w.bytes(q);
-  const Slot by_cosine = w.make("aten::mul", n, {q});
+  const Slot by_cosine = w.make("aten::mul", w.bytes(out), {q});
   const Slot negative = w.make("aten::neg", n / 2, {q});
   const Slot turned = w.make("aten::cat", n, {negative, q});
   w.free({negative});
-  const Slot by_sine = w.make("aten::mul", n, {turned});
+  const Slot by_sine = w.make("aten::mul", w.bytes(out), {turned});
   w.free({turned});
   w.write(out, "aten::add", {by_cosine, by_sine});
   w.free({by_cosine, by_sine});
 }
 
-Slot complex_backward(EagerWriter& w, const RopeBackward& at) {
-  const std::int64_t elements = w.z.T * at.heads * w.z.d;
-  Slot dq = at.dq;
-  const auto replace = [&](std::string_view op) {
-    const Slot next = w.make(op, 4 * elements, {dq});
-    w.free({dq});
-    dq = next;
+// A gradient of queries or keys on its way back.
+struct Turned {
+  Slot gradient;
+  std::int64_t heads;
+};
+
+// Of tensors that were turned together: each stage of all of them before the next one.
+void complex_backward(EagerWriter& w, bool heads_are_outer, std::span<Turned> tensors) {
+  const auto replace = [&w](Turned& t, std::string_view op, std::int64_t item) {
+    const Slot next = w.make(op, item * w.z.T * t.heads * w.z.d, {t.gradient});
+    w.free({t.gradient});
+    t.gradient = next;
   };
-  if (w.z.is_16_bit) replace("aten::_to_copy");
-  if (at.heads_are_outer && at.heads > 1) replace("aten::clone");
-  const Slot conjugate = w.make("aten::clone", 4 * w.z.S * w.z.d, {});
-  const Slot turned = w.make("aten::mul", 4 * elements, {dq, conjugate});
-  w.free({conjugate, dq});
-  if (!w.z.is_16_bit) return turned;
-  const Slot out = w.make("aten::_to_copy", 2 * elements, {turned});
-  w.free({turned});
-  return out;
+  if (w.z.is_16_bit) {
+    for (Turned& t : tensors) replace(t, "aten::_to_copy", 4);
+  }
+  for (Turned& t : tensors) {
+    if (heads_are_outer && t.heads > 1) replace(t, "aten::clone", 4);
+    const Slot conjugate = w.make("aten::clone", 4 * w.z.S * w.z.d, {});
+    const Slot turned = w.make("aten::mul", 4 * w.z.T * t.heads * w.z.d, {t.gradient, conjugate});
+    w.free({conjugate, t.gradient});
+    t.gradient = turned;
+  }
+  if (w.z.is_16_bit) {
+    for (Turned& t : tensors) replace(t, "aten::_to_copy", 2);
+  }
 }
 
-Slot half_backward(EagerWriter& w, const RopeBackward& at) {
-  const std::int64_t n = w.of(w.z.T * at.heads * w.z.d);
-  const Slot by_sine = w.make("aten::mul", n, {at.dq});
-  w.free({at.sines});
+Slot half_backward(EagerWriter& w, const RopeBackward& at, const Turned& t) {
+  const std::int64_t elements = w.z.T * t.heads * w.z.d, n = w.of(elements);
+  const auto product = [&] {
+    const Slot wide = w.make("aten::mul", w.of_stream(elements), {t.gradient});
+    if (!w.autocasts()) return wide;
+    const Slot narrow = w.make("aten::_to_copy", n, {wide});
+    w.free({wide});
+    return narrow;
+  };
+  const bool is_last = t.gradient == at.gradients.q;
+  const Slot sines = is_last ? at.sines : kNone, cosines = is_last ? at.cosines : kNone;
+  const Slot by_sine = product();
+  w.free({sines});
   const Slot negative = w.make("aten::neg", n / 2, {by_sine});
   const Slot sum = w.make("aten::slice_backward", n, {negative});
   w.free({negative});
   const Slot other = w.make("aten::slice_backward", n, {by_sine});
   w.update(sum, "aten::add_", {other});
   w.free({by_sine, other});
-  const Slot by_cosine = w.make("aten::mul", n, {at.dq});
+  const Slot by_cosine = product();
   if (at.recomputed) {
-    w.free({at.cosines, at.dq});
+    w.free({cosines, t.gradient});
   } else {
-    w.free({at.dq, at.cosines});
+    w.free({t.gradient, cosines});
   }
   w.update(sum, "aten::add_", {by_cosine});
   w.free({by_cosine});
@@ -67,16 +104,33 @@ Slot half_backward(EagerWriter& w, const RopeBackward& at) {
 
 }  // namespace
 
-bool rope_is_complex(const EagerWriter& w) {
-  return !w.is_transformers && w.plan.rope == RopeArithmetic::complex;
+void rope_forward(EagerWriter& w, const QueryAndKey& from, const QueryAndKey& to) {
+  switch (rotary_of(w.job.plan)) {
+    case Rotary::complex: complex_forward(w, from.q, to.q); return complex_forward(w, from.k, to.k);
+    case Rotary::complex_together: return complex_forward_together(w, from, to);
+    case Rotary::half:
+    case Rotary::shared_half: break;
+  }
+  half_forward(w, from.q, to.q);
+  half_forward(w, from.k, to.k);
 }
 
-void rope_forward(EagerWriter& w, Slot q, Slot out) {
-  return rope_is_complex(w) ? complex_forward(w, q, out) : half_forward(w, q, out);
-}
-
-Slot rope_backward(EagerWriter& w, const RopeBackward& at) {
-  return rope_is_complex(w) ? complex_backward(w, at) : half_backward(w, at);
+QueryAndKey rope_backward(EagerWriter& w, const RopeBackward& at) {
+  Turned both[] = {{at.gradients.k, w.z.K}, {at.gradients.q, w.z.H}};
+  auto& [k, q] = both;
+  switch (rotary_of(w.job.plan)) {
+    case Rotary::complex:
+      complex_backward(w, at.heads_are_outer, {&k, 1});
+      complex_backward(w, at.heads_are_outer, {&q, 1});
+      break;
+    case Rotary::complex_together: complex_backward(w, at.heads_are_outer, both); break;
+    case Rotary::half:
+    case Rotary::shared_half:
+      k.gradient = half_backward(w, at, k);
+      q.gradient = half_backward(w, at, q);
+      break;
+  }
+  return {q.gradient, k.gradient};
 }
 
 }  // namespace foreshard::lowering

@@ -1,7 +1,11 @@
 #include "models/lowering/operators/pytorch/eager_writer.hpp"
 
+#include <algorithm>
+
 #include "models/base/assertion.hpp"
 #include "models/lowering/operators/pytorch/row_sum.hpp"
+#include "models/sharding/pytorch_support.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -15,21 +19,31 @@ EagerSizes::EagerSizes(const Job& job)
       d(job.model.head_dim),
       F(job.model.intermediate),
       V(job.model.vocabulary),
-      e(item_size(job.plan.precision.param)),
+      e(item_size(compute_type(job.plan))),
       layers(job.model.layers),
       is_16_bit(e == 2) {}
 
-EagerWriter::EagerWriter(const Job& of)
+EagerWriter::EagerWriter(const Job& of, ModuleId base)
     : job(of),
       plan(of.plan.pytorch),
       rules(pytorch_rules(of.plan.pytorch)),
       z(of),
-      type(of.plan.precision.param),
-      is_transformers(of.plan.pytorch.implementation == Implementation::transformers) {}
+      type(compute_type(of.plan)),
+      stream_type(of.plan.precision.param),
+      code(implementation_of(of.plan)),
+      base_(base) {
+  if (!job.tree.trains_whole) has_gradients_ = has_gradients(job);
+}
 
 void EagerWriter::begin(Script& script, Thread thread) {
   script_ = &script;
   thread_ = thread;
+  records_ = true;
+}
+
+void EagerWriter::begin_unrecorded(Script& script) {
+  begin(script);
+  records_ = false;
 }
 
 std::int32_t EagerWriter::module(std::string_view path) {
@@ -39,6 +53,7 @@ std::int32_t EagerWriter::module(std::string_view path) {
 
 Slot EagerWriter::add(const SlotSpec& spec) {
   segment.slots.push_back(spec);
+  autograd_.emplace_back();
   return narrow<Slot>(segment.slots.size() - 1);
 }
 
@@ -47,7 +62,8 @@ Slot EagerWriter::tensor(std::int64_t bytes) {
 }
 
 Slot EagerWriter::gradient(std::int32_t module, std::int64_t elements, int parameter) {
-  return add({of(elements), Category::unsharded_gradients, Role::gradient, {module, parameter}});
+  return add(
+      {of_stream(elements), Category::unsharded_gradients, Role::gradient, {module, parameter}});
 }
 
 void EagerWriter::launch(const CostKey& key, std::string_view op, const std::vector<Operand>& reads,
@@ -70,6 +86,9 @@ void EagerWriter::launch_memory_bound(std::string_view op, Reads reads, Slot wri
 
 void EagerWriter::write(Slot out, std::string_view op, Reads reads) {
   allocate(out);
+  for (const Slot slot : reads) {
+    if (slot != kNone && requires_gradient(slot)) set_requires_gradient(out, true);
+  }
   launch_memory_bound(op, reads, out);
 }
 
@@ -96,6 +115,34 @@ Slot EagerWriter::scratch_later(std::int64_t bytes) {
 void EagerWriter::free(Reads slots) {
   for (const Slot slot : slots) {
     if (slot != kNone) script_->add(Action::Kind::free, slot);
+  }
+}
+
+bool EagerWriter::trains(const ParameterRef& parameter) const {
+  if (job.tree.trains_whole) return true;
+  const std::string_view path = segment.modules[nth(parameter.module)];
+  const std::string& above = job.tree.modules[nth(base_)].path;
+  const auto has_path = [&](const Module& module) {
+    const bool is_joined = !above.empty() && !path.empty();
+    return module.path.size() == above.size() + (is_joined ? 1 : 0) + path.size() &&
+           module.path.ends_with(path);
+  };
+  const auto found =
+      std::find_if(job.tree.modules.begin() + base_, job.tree.modules.end(), has_path);
+  FORESHARD_ASSERT(found != job.tree.modules.end(),
+                   "a segment names a module that the model lacks");
+  return has_gradients_[nth(found->parameters[nth(parameter.index)])];
+}
+
+void EagerWriter::drop(Reads slots) {
+  for (const Slot slot : slots) {
+    if (slot != kNone && !is_saved(slot)) free({slot});
+  }
+}
+
+void EagerWriter::release(Reads slots) {
+  for (const Slot slot : slots) {
+    if (is_saved(slot) && --autograd_[nth(slot)].saved == 0) free({slot});
   }
 }
 
@@ -163,42 +210,162 @@ void EagerWriter::multiply(const Linear& l, Slot out, const CostKey& key, const 
   free({first, second});
 }
 
-void EagerWriter::linear(const Linear& l, Slot x, Slot y) {
-  if (l.is_float8) {
-    return multiply(l, y, product_key(l, Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0}),
-                    {Operand::of(x), z.T * l.in},
-                    {Operand::of(ParameterRef{l.module, 0}), l.out * l.in});
+EagerWriter::Linear EagerWriter::declare_linear(std::string_view path, std::int64_t out,
+                                                std::int64_t in, bool bias, bool reads_stream) {
+  Linear l{module(path), out, in, bias};
+  if (!autocasts()) return l;
+  l.cast_weight = tensor(of(out * in));
+  if (bias) l.cast_bias = tensor(of(out));
+  if (reads_stream) l.cast_input = tensor(of(z.T * in));
+  return l;
+}
+
+void EagerWriter::cast_parameter(Slot copy, const ParameterRef& parameter) {
+  const std::int64_t size = bytes(copy);
+  const DType fp32 = DType::fp32;
+  allocate(copy);
+  launch({Operator::memory_bound, fp32, fp32, fp32, {2 * size, size}}, "aten::_to_copy",
+         {Operand::of(parameter)}, {Operand::of(copy)});
+}
+
+void EagerWriter::begin_linear(const Linear& l, Slot x, Slot y) {
+  const ParameterRef weight{l.module, 0}, bias{l.module, 1};
+  const bool trains_weight = trains(weight);
+  set_requires_gradient(y, requires_gradient(x) || trains_weight || (l.bias && trains(bias)));
+  if (l.cast_bias != kNone) cast_parameter(l.cast_bias, bias);
+  if (l.cast_weight != kNone) {
+    cast_parameter(l.cast_weight, weight);
+    if (requires_gradient(x)) save(l.cast_weight);
   }
-  std::vector<Operand> reads = {Operand::of(x), Operand::of(ParameterRef{l.module, 0})};
-  if (l.bias) reads.push_back(Operand::of(ParameterRef{l.module, 1}));
-  product(y, key(Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0}), std::move(reads), l.bias);
+  if (l.cast_input != kNone) write(l.cast_input, "aten::_to_copy", {x});
+  if (trains_weight) save(l.cast_input == kNone ? x : l.cast_input);
+}
+
+void EagerWriter::linear(const Linear& l, Slot x, Slot y) {
+  begin_linear(l, x, y);
+  const Operand input = Operand::of(l.cast_input == kNone ? x : l.cast_input);
+  const auto parameter = [&](Slot copy, std::int32_t index) {
+    return copy == kNone ? Operand::of(ParameterRef{l.module, index}) : Operand::of(copy);
+  };
+  const CostKey key = product_key(l, Operator::matmul, {z.T, l.out, l.in, l.bias ? 1 : 0});
+  const Operand weight = parameter(l.cast_weight, 0);
+  if (l.is_float8) {
+    multiply(l, y, key, {input, z.T * l.in}, {weight, l.out * l.in});
+  } else {
+    std::vector<Operand> reads{input, weight};
+    if (l.bias) reads.push_back(parameter(l.cast_bias, 1));
+    product(y, key, std::move(reads), l.bias);
+  }
+  end_linear(l);
+}
+
+// at::autocast::cached_cast: a parameter that trains and is a leaf is cast once in a context; FSDP1's, views
+// of the flat one, and other tensors are cast at each call.
+void EagerWriter::end_linear(const Linear& l) {
+  drop({l.cast_input});
+  for (const std::int32_t index : {0, 1}) {
+    const Slot copy = index == 0 ? l.cast_weight : l.cast_bias;
+    if (copy == kNone) continue;
+    if (job.plan.runtime != RuntimeName::fsdp1 && trains({l.module, index})) {
+      cast_.push_back(copy);
+    } else {
+      drop({copy});
+    }
+  }
+}
+
+void EagerWriter::end_autocast() {
+  for (const Slot copy : cast_) drop({copy});
+  cast_.clear();
 }
 
 // aten::mm's backward has the weight's gradient first, aten::addmm's the input's; autograd itself sums
-// what came for the bias.
-Slot EagerWriter::linear_backward(const Linear& l, Slot dy, Slot x, Slot saved) {
-  const Slot dx = add({of(z.T * l.in), Category::temporaries, Role::activation_gradient, {}});
-  const Slot dw = gradient(l.module, l.out * l.in);
+// what came for the bias. Then come the nodes of the casts.
+Slot EagerWriter::linear_backward(const Linear& l, const LinearBackward& at) {
+  const ParameterRef weight_of{l.module, 0}, bias_of{l.module, 1};
+  const bool needs_dx = requires_gradient(at.x), trains_weight = trains(weight_of),
+             trains_bias = l.bias && trains(bias_of);
+  const Slot input = l.cast_input == kNone ? at.x : l.cast_input;
+  const Operand weight =
+      l.cast_weight == kNone ? Operand::of(weight_of) : Operand::of(l.cast_weight);
+  // A tensor that a product writes: the gradient, or what is cast to it.
+  const auto product_of = [&](Slot gradient, std::int64_t elements) {
+    return autocasts() ? scratch_later(of(elements)) : gradient;
+  };
+  Slot dx = kNone, dw = kNone, db = kNone, dw_product = kNone, db_product = kNone;
   const auto of_input = [&] {
+    if (!needs_dx) return;
+    dx = add({of(z.T * l.in), Category::temporaries, Role::activation_gradient, {}});
     multiply(l, dx, product_key(l, Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
-             {Operand::of(dy), z.T * l.out},
-             {Operand::of(ParameterRef{l.module, 0}), l.out * l.in});
+             {Operand::of(at.dy), z.T * l.out}, {weight, l.out * l.in});
+  };
+  const auto of_weight = [&] {
+    if (!trains_weight) return;
+    dw = gradient(l.module, l.out * l.in);
+    dw_product = product_of(dw, l.out * l.in);
+    multiply(l, dw_product, product_key(l, Operator::matmul_weight_gradient, {l.out, l.in, z.T}),
+             {Operand::of(at.dy), z.T * l.out}, {Operand::of(input), z.T * l.in});
+  };
+  const Slot saved_input = trains_weight ? input : kNone,
+             saved_weight = needs_dx ? l.cast_weight : kNone;
+  const auto release_saved = [&](bool is_input_first) {
+    if (is_input_first) {
+      release({saved_input, saved_weight});
+    } else {
+      release({saved_weight, saved_input});
+    }
   };
   if (l.bias) of_input();
-  multiply(l, dw, product_key(l, Operator::matmul_weight_gradient, {l.out, l.in, z.T}),
-           {Operand::of(dy), z.T * l.out}, {Operand::of(x), z.T * l.in});
-  if (!l.bias) {
-    ready(dw);
-    of_input();
-    free({saved});
-    return dx;
+  of_weight();
+  if (!l.bias) of_input();
+  if (at.recomputed) release_saved(!l.bias);
+  if (trains_bias) {
+    db = gradient(l.module, l.out, 1);
+    db_product = product_of(db, l.out);
+    sum_rows(db_product, at.dy, z.T, l.out);
   }
-  free({saved});
-  const Slot db = gradient(l.module, l.out, 1);
-  sum_rows(db, dy, z.T, l.out);
-  ready(db);
-  ready(dw);
+  if (!at.keeps_dy) free({at.dy});
+  if (!at.recomputed) release_saved(l.bias);
+  if (autocasts() && l.cast_input != kNone && dx != kNone) {
+    const Slot wide = make("aten::_to_copy", of_stream(z.T * l.in), {dx});
+    free({dx});
+    dx = wide;
+  }
+  if (!autocasts()) {
+    if (db != kNone) ready(db);
+    if (dw != kNone) ready(dw);
+    if (l.bias) accumulate();
+  }
+  if (at.joins != nullptr) join(*at.joins, dx, !autocasts());
+  const auto cast_back = [&](Slot product, Slot gradient) {
+    if (gradient == kNone) return;
+    write(gradient, "aten::_to_copy", {product});
+    free({product});
+    ready(gradient);
+    accumulate();
+  };
+  if (autocasts()) {
+    cast_back(dw_product, dw);
+    cast_back(db_product, db);
+  }
+  accumulate();
   return dx;
+}
+
+void EagerWriter::join(GradientSum& sum, Slot term, bool is_view) {
+  if (term == kNone) return;
+  if (sum.slot == kNone) {
+    sum = {term, !is_view};
+    return;
+  }
+  if (sum.is_own) {
+    update(sum.slot, "aten::add_", {term});
+    free({term});
+    return;
+  }
+  const Slot total = make_like("aten::add", sum.slot, {sum.slot, term});
+  free({sum.slot, term});
+  sum = {total, true};
 }
 
 }  // namespace foreshard::lowering

@@ -3,7 +3,8 @@
 // longer, which is where Python and autograd drop it.
 //
 // Letters: T tokens of a micro-batch (B sequences of S), D hidden size, H query heads, K key/value
-// heads, d head size, F feed-forward size, V vocabulary; e bytes of the compute type.
+// heads, d head size, F feed-forward size, V vocabulary; e bytes of the type in which matrix products and
+// attention compute. Autocast leaves parameters and the residual stream in a type of their own.
 #pragma once
 
 #include <initializer_list>
@@ -12,6 +13,7 @@
 #include "models/base/units.hpp"
 #include "models/lowering/script/pytorch_rules.hpp"
 #include "models/lowering/script/script.hpp"
+#include "models/sharding/implementation.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
@@ -32,18 +34,22 @@ enum class Thread : std::uint8_t { main, autograd };
 
 class EagerWriter {
  public:
-  explicit EagerWriter(const Job& job);
+  // Of modules below `base`.
+  explicit EagerWriter(const Job& job, ModuleId base = 0);
 
   const Job& job;
   const PyTorchPlan& plan;
   const PyTorchRules rules;
   const EagerSizes z;
-  const DType type;
-  const bool is_transformers;
+  const DType type;         // of matrix products and attention
+  const DType stream_type;  // of parameters and the residual stream
+  const Implementation& code;
   Segment segment;
 
   // What follows goes to this script. `thread`: that runs it.
   void begin(Script& script, Thread thread = Thread::main);
+  // A forward whose operators autograd does not record, as under checkpointing.
+  void begin_unrecorded(Script& script);
 
   std::int32_t module(std::string_view path);
   void enter(std::int32_t module) { script_->add(Action::Kind::enter, module); }
@@ -81,6 +87,27 @@ class EagerWriter {
   CostKey key(Operator op, std::array<std::int64_t, 5> dims) const {
     return {op, type, type, type, dims};
   }
+  CostKey stream_key(Operator op, std::array<std::int64_t, 5> dims) const {
+    return {op, stream_type, stream_type, stream_type, dims};
+  }
+
+  // Autograd, as far as lifetimes show it. A tensor requires a gradient where one that it was made of
+  // does. Nodes of the graph save tensors; the last variable of Python's frees what no node saved, and
+  // else the last node that lets go of it.
+  bool requires_gradient(Slot slot) const { return autograd_[nth(slot)].requires_gradient; }
+  void set_requires_gradient(Slot slot, bool is_required) {
+    autograd_[nth(slot)].requires_gradient = is_required;
+  }
+  bool trains(const ParameterRef& parameter) const;
+  bool records() const { return records_; }
+  void save(Slot slot, int nodes = 1) {
+    if (records_) hold(slot, nodes);
+  }
+  void hold(Slot slot, int holders = 1) { autograd_[nth(slot)].saved += holders; }
+  void take_back(Slot slot) { --autograd_[nth(slot)].saved; }  // what was held is a variable again
+  bool is_saved(Slot slot) const { return slot != kNone && autograd_[nth(slot)].saved > 0; }
+  void drop(Reads slots);
+  void release(Reads slots);
 
   // A matrix product: its output, then the workspace (cublasGemmEx; cublasLtMatmul adds a bias).
   void product(Slot out, const CostKey& key, std::vector<Operand> reads, bool adds_bias = false);
@@ -95,15 +122,45 @@ class EagerWriter {
     std::int64_t out, in;
     bool bias = false;
     bool is_float8 = false;  // both factors of its products are cast to float8 first
+    // Copies that autocast makes.
+    Slot cast_weight = kNone, cast_bias = kNone, cast_input = kNone;
   };
+  // `reads_stream`: its input is of the type of the residual stream.
+  Linear declare_linear(std::string_view path, std::int64_t out, std::int64_t in, bool bias,
+                        bool reads_stream);
   void linear(const Linear& l, Slot x, Slot y);
-  // Gradients of weight and bias (ready with the next accumulate) and the input's, which it returns.
-  // Frees `saved` alone: what the node lets go of before its bias' gradient is summed.
-  Slot linear_backward(const Linear& l, Slot dy, Slot x, Slot saved = kNone);
+  // The two ends of it: what it casts and saves, and what dies with the call.
+  void begin_linear(const Linear& l, Slot x, Slot y);
+  void end_linear(const Linear& l);
+
+  // What came for a tensor that several operators read. Autograd adds to a sum that is its own; the
+  // first two gradients of linear layers are views, whose sum is a third tensor.
+  struct GradientSum {
+    Slot slot = kNone;
+    bool is_own = false;
+  };
+  struct LinearBackward {
+    Slot dy = kNone;               // freed
+    Slot x = kNone;                // its input
+    bool recomputed = false;       // saved tensors die before the incoming gradient
+    GradientSum* joins = nullptr;  // what its input's gradient is added to
+    bool keeps_dy = false;
+  };
+  // Gradients of weight and bias, accumulated, and the input's, which it returns; kNone where none of it
+  // is asked for.
+  Slot linear_backward(const Linear& l, const LinearBackward& at);
+
+  // Under autocast what is cast lives until the context ends, unless nodes saved it.
+  void end_autocast();
+  void leave_autocast() {  // of all segments
+    if (autocasts()) script_->add(Action::Kind::leave_autocast, kNone);
+  }
+  bool autocasts() const { return type != stream_type; }
 
   // A complete gradient, the runtime's from now on; accumulate() runs the AccumulateGrad nodes.
   void ready(Slot gradient) { script_->add(Action::Kind::gradient_ready, gradient); }
   void accumulate() { script_->add(Action::Kind::accumulate, kNone); }
+  void host_wait() { script_->add(Action::Kind::host_wait, kNone); }
   void recompute() { script_->add(Action::Kind::recompute, kNone); }
   void hand_over(Slot slot, Shared shared) { script_->add(Action::Kind::hand_over, slot, shared); }
   void receive(Slot slot, Shared shared) { script_->add(Action::Kind::receive, slot, shared); }
@@ -114,8 +171,9 @@ class EagerWriter {
   std::int64_t bytes(Slot slot) const {
     return slot == kNone ? 0 : segment.slots[static_cast<std::size_t>(slot)].bytes;
   }
-  // Bytes of n elements of the compute type.
+  // Bytes of n elements of the type that products compute in, and of the residual stream's.
   std::int64_t of(std::int64_t elements) const { return elements * z.e; }
+  std::int64_t of_stream(std::int64_t elements) const { return elements * item_size(stream_type); }
 
  private:
   // torchao's cast: the largest number, a copy in fp32 that is scaled and clamped, the cast itself.
@@ -129,7 +187,19 @@ class EagerWriter {
   void multiply(const Linear& l, Slot out, const CostKey& key, const Factor& a, const Factor& b);
   Slot add(const SlotSpec& spec);
   void launch_memory_bound(std::string_view op, Reads reads, Slot write);
+  void cast_parameter(Slot copy, const ParameterRef& parameter);
+  void join(GradientSum& sum, Slot term, bool is_view);
+  static std::size_t nth(std::int32_t index) { return static_cast<std::size_t>(index); }
 
+  struct Autograd {
+    int saved = 0;  // by that many nodes
+    bool requires_gradient = false;
+  };
+  std::vector<Autograd> autograd_;   // by slot
+  std::vector<Slot> cast_;           // in the cache of the autocast context
+  std::vector<bool> has_gradients_;  // by parameter of the model
+  ModuleId base_;
+  bool records_ = true;
   Script* script_ = nullptr;
   Thread thread_ = Thread::main;
 };

@@ -9,19 +9,57 @@
 #include "models/lowering/operators/pytorch/eager_embedding.hpp"
 #include "models/lowering/operators/pytorch/eager_head.hpp"
 #include "models/lowering/operators/pytorch/eager_loss.hpp"
+#include "models/sharding/implementation.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 namespace {
+
+ModuleId block_module(const Job& job, std::size_t layer) {
+  return job.tree.find("model.layers." + std::to_string(layer));
+}
+
+// Whether autograd records how a block turns its queries and keys, and whether it records anything.
+struct Recorded {
+  bool is_turned = true, is_any = true;
+};
+
+Recorded describe_training(const Job& job, const std::vector<bool>& has_gradients, ModuleId block,
+                           BlockSite& site) {
+  if (job.tree.trains_whole) return {};
+  site.input_requires_gradient = input_has_gradient(job.tree, has_gradients, block);
+  Recorded found{site.input_requires_gradient, site.input_requires_gradient};
+  const std::int32_t layer = job.tree.modules[static_cast<std::size_t>(block)].layer;
+  for (std::size_t p = 0; p < has_gradients.size(); ++p) {
+    const Module& owner = job.tree.modules[static_cast<std::size_t>(job.tree.parameters[p].module)];
+    if (owner.layer != layer) continue;
+    site.trains.push_back(has_gradients[p]);
+    if (!has_gradients[p]) continue;
+    found.is_any = true;
+    const auto is = [&](std::string_view name) { return owner.path.ends_with(name); };
+    found.is_turned |=
+        is(".q_proj") || is(".k_proj") || is(".q_norm") || is(".k_norm") || is(".input_layernorm");
+  }
+  return found;
+}
 
 // By layer.
 std::vector<BlockSite> block_sites(const Job& job) {
   std::vector<BlockSite> sites(static_cast<std::size_t>(job.model.layers));
   sites.front().is_first = true;
-  bool is_any_checkpointed = false;
+  const std::vector<bool> gradients = has_gradients(job);
+  bool is_any_again = false, is_any_turned = false;
   for (std::size_t i = 0; i < sites.size(); ++i) {
-    sites[i].is_checkpointed = is_checkpointed(job, i);
-    sites[i].is_first_checkpointed = sites[i].is_checkpointed && !is_any_checkpointed;
-    is_any_checkpointed |= sites[i].is_checkpointed;
+    BlockSite& site = sites[i];
+    const ModuleId block = job.tree.trains_whole ? kNone : block_module(job, i);
+    const Recorded recorded = describe_training(job, gradients, block, site);
+    site.is_checkpointed = is_checkpointed(job, i);
+    const bool is_again = site.is_checkpointed && recorded.is_any;
+    site.is_first_checkpointed = is_again && !is_any_again;
+    is_any_again |= is_again;
+    const bool is_turned = is_again || recorded.is_turned;
+    site.is_first_turned = is_turned && !is_any_turned;
+    is_any_turned |= is_turned;
   }
   if (job.plan.runtime != RuntimeName::fsdp2) return sites;
   for (const Unit& unit : job.units) {
@@ -43,8 +81,7 @@ OperatorSet pytorch_operators(const Job& job) {
   const bool is_chunked = job.plan.pytorch.loss == LossKind::chunked;
   set.head = is_chunked ? eager_chunked_head(job) : eager_head(job);
   set.loss = is_chunked ? eager_chunked_loss(job) : eager_loss(job);
-  set.loss_in_model =
-      is_chunked || job.plan.pytorch.implementation == Implementation::transformers;
+  set.loss_in_model = is_chunked || implementation_of(job.plan).loss_in_model;
   std::vector<BlockSite> kinds;
   for (const BlockSite& site : block_sites(job)) {
     const auto found = std::find(kinds.begin(), kinds.end(), site);
@@ -52,7 +89,9 @@ OperatorSet pytorch_operators(const Job& job) {
     if (found != kinds.end()) continue;
     kinds.push_back(site);
     const bool is_compiled = job.plan.operators == OperatorSetName::pytorch_compile;
-    set.blocks.push_back(is_compiled ? compiled_block(job, site) : eager_block(job, site));
+    set.blocks.push_back(
+        is_compiled ? compiled_block(job, site)
+                    : eager_block(job, site, block_module(job, set.block_kind.size() - 1)));
   }
   return set;
 }

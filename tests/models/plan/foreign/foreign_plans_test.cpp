@@ -184,38 +184,36 @@ INSTANTIATE_TEST_SUITE_P(
     Files, BadForeignPlan,
     testing::Values(
         BadFile{"Alias", "a: &a [1]\nb: *a",
-                "f:2: has an alias (*name); expected the value itself; expected an Accelerate "
-                "configuration"},
+                "f:2: has an alias (*name); expected the value itself; expected a configuration"},
         BadFile{"DeepYaml", "a: " + repeated("[", 40) + repeated("]", 40),
-                "f:1: nests deeper than 16 levels; expected an Accelerate configuration"},
+                "f:1: nests deeper than 16 levels; expected a configuration"},
         BadFile{"DeepYamlMaps", "a:\n" + repeated("- ", 50'000) + "x",
-                "f:2: nests deeper than 16 levels; expected an Accelerate configuration"},
+                "f:2: nests deeper than 16 levels; expected a configuration"},
         BadFile{"LongYaml", "a: [" + repeated("1,", 5'000) + "]",
-                "f:1: holds more than 4,096 values; expected an Accelerate configuration"},
+                "f:1: holds more than 4,096 values; expected a configuration"},
         BadFile{"LargeYaml", "a: " + repeated("[", 300'000),
-                "f: is larger than 256 KiB; expected an Accelerate configuration"},
+                "f: is larger than 256 KiB; expected a configuration"},
         BadFile{"YamlKeyTwice", "a: 1\na: 2",
-                "f:2: has the key a twice; expected each key once; expected an Accelerate "
-                "configuration"},
+                "f:2: has the key a twice; expected each key once; expected a configuration"},
         BadFile{"YamlMapAsKey", "a: 1\n? [b]\n: 2",
-                "f:2: has a list or a map as a key; expected names; expected an Accelerate "
-                "configuration"},
-        BadFile{"NoYaml", "a: [1",
-                "f:1: is not valid YAML (end of sequence flow not found); expected an Accelerate "
-                "configuration"},
+                "f:2: has a list or a map as a key; expected names; expected a configuration"},
+        BadFile{
+            "NoYaml", "a: [1",
+            "f:1: is not valid YAML (end of sequence flow not found); expected a configuration"},
         BadFile{"OtherYaml", "name: somebody",
-                "f: is YAML without a key of Accelerate's; expected an Accelerate configuration "
-                "with distributed_type, or a plan in TOML"},
+                "f: is YAML without a key of a tool that is known; expected a configuration of "
+                "Accelerate, DeepSpeed, torchtitan, transformers' Trainer, axolotl or "
+                "LLaMA-Factory, or a plan in TOML"},
         BadFile{"DeepJson", "{\"a\": " + repeated("[", 50'000),
-                "f: nests deeper than 16 levels; expected a DeepSpeed configuration"},
+                "f: nests deeper than 16 levels; expected a configuration"},
         BadFile{"LongJson", "{\"a\": [" + repeated("1,", 5'000) + "1]}",
-                "f: holds more than 4,096 values; expected a DeepSpeed configuration"},
+                "f: holds more than 4,096 values; expected a configuration"},
         BadFile{"JsonKeyTwice", R"({"a": 1, "a": 2})",
-                "f: has the key a twice; expected each key once; expected a DeepSpeed "
-                "configuration"},
+                "f: has the key a twice; expected each key once; expected a configuration"},
         BadFile{"OtherJson", R"({"name": "somebody"})",
-                "f: is JSON without a key of DeepSpeed's; expected a DeepSpeed configuration with "
-                "zero_optimization or train_micro_batch_size_per_gpu, or a plan in TOML"}),
+                "f: is JSON without a key of a tool that is known; expected a configuration of "
+                "Accelerate, DeepSpeed, torchtitan, transformers' Trainer, axolotl or "
+                "LLaMA-Factory, or a plan in TOML"}),
     kName);
 
 TEST(AnyPlan, ReadsAPlanAsTheReaderOfPlansDoes) {
@@ -225,11 +223,10 @@ TEST(AnyPlan, ReadsAPlanAsTheReaderOfPlansDoes) {
     ASSERT_TRUE(any) << any.error().text();
     EXPECT_EQ(any->plan, *parse_plan(text, "f"));
     EXPECT_FALSE(any->is_foreign());
-    EXPECT_EQ(conversion_summary(*any), "");
+    EXPECT_TRUE(conversion_warnings(*any).empty());
   }
-  for (const char* text :
-       {"[batch\n", "[batch]\nmicro = 2\n", "modell = 1\n", "wrap = \"a: b\"\n",
-        "[model]\nname = \"x\"\n[batch]\nmicro_batch = 1\n", "[job]\na = \"\"\"\n\"\"\"\n"}) {
+  for (const char* text : {"[batch\n", "[batch]\nmicro = 2\n", "modell = 1\n", "wrap = \"a: b\"\n",
+                           "[model]\nname = \"x\"\n[batch]\nmicro_batch = 1\n"}) {
     const Result<ConvertedPlan> any = parse_any_plan(text, "f");
     ASSERT_FALSE(any) << text;
     EXPECT_EQ(any.error().text(), parse_plan(text, "f").error().text());
@@ -257,15 +254,58 @@ TEST(AnyPlan, TakesDeepSpeedsOldFlagForStageOne) {
   EXPECT_EQ(off->plan.runtime, RuntimeName::ddp);
 }
 
-TEST(AnyPlan, SummaryNamesWhatWasDropped) {
+TEST(AnyPlan, WarnsOfWhatWasLeftOutAndOfNothingElse) {
   const Result<ConvertedPlan> all = parse_any_plan("distributed_type: FSDP\n", "f");
-  EXPECT_EQ(conversion_summary(*all),
-            "read as an Accelerate FSDP 1 configuration; all that matters was carried over");
+  EXPECT_EQ(conversion_origin(*all), "read as an Accelerate FSDP 1 configuration");
+  EXPECT_TRUE(conversion_warnings(*all).empty());
   const Result<ConvertedPlan> some =
       parse_any_plan(kFsdp + "  fsdp_ignored_modules: x\n  fsdp_newest: 1\n", "f");
-  EXPECT_EQ(conversion_summary(*some),
-            "read as an Accelerate FSDP 1 configuration; not carried over in full: "
-            "fsdp_config.fsdp_ignored_modules, fsdp_config.fsdp_newest");
+  EXPECT_EQ(conversion_warnings(*some),
+            (std::vector<std::string>{
+                "f: not carried over: fsdp_config.fsdp_ignored_modules = x: a plan shards every "
+                "module",
+                "f: not carried over: fsdp_config.fsdp_newest = 1: not understood"}));
+}
+
+// Batches that count all ranks, and groups of the ranks that are left.
+TEST(AnyPlan, ResolvesWhatOnlyTheNumberOfRanksCanSay) {
+  const std::string titan = "[training]\nlocal_batch_size = 2\nglobal_batch_size = 64\n";
+  EXPECT_EQ(parse_any_plan(titan, "f")->plan.batch.accumulation, 1);
+  EXPECT_FALSE(conversion_warnings(*parse_any_plan(titan, "f")).empty());
+  EXPECT_EQ(parse_any_plan(titan, "f", 8)->plan.batch.accumulation, 4);
+  EXPECT_TRUE(conversion_warnings(*parse_any_plan(titan, "f", 8)).empty());
+  EXPECT_FALSE(parse_any_plan(titan, "f", 5));
+  const std::string groups = "[parallelism]\ndata_parallel_replicate_degree = 2\n";
+  EXPECT_EQ(parse_any_plan(groups, "f", 16)->plan.sharding.shard_group, 8);
+  const auto deepspeed = [](const std::string& given) {
+    return parse_any_plan(R"({"train_batch_size": 64, )" + given + "}", "f", 8);
+  };
+  EXPECT_EQ(deepspeed(R"("train_micro_batch_size_per_gpu": 2)")->plan.batch.accumulation, 4);
+  EXPECT_EQ(deepspeed(R"("gradient_accumulation_steps": 4)")->plan.batch.micro_batch, 2);
+  EXPECT_FALSE(deepspeed(R"("gradient_accumulation_steps": 3)"));
+  const auto other = parse_any_plan("distributed_type: FSDP\nnum_processes: 4\n", "f", 8);
+  EXPECT_EQ(conversion_warnings(*other),
+            (std::vector<std::string>{"f: not carried over: num_processes = 4: names 4 ranks; the "
+                                      "answer is that of 8, as was asked"}));
+}
+
+TEST(AnyPlan, ReadsTomlAsPeopleWriteIt) {
+  const Plan expected = parse_any_plan("[training]\nseq_len = 4096\n", "f")->plan;
+  for (const char* text : {"training = {seq_len = 4096}\n", "training.seq_len = 4096\n",
+                           "[job]\ndescription = \"\"\"\nLlama \"8B\" # no "
+                           "comment\n\"\"\"\n[training]\nseq_len = 4096\n",
+                           "[job]\na = '''\nC:\\runs\n'''\n[training]\r\nseq_len = 4096 # here\r\n",
+                           "[job]\ndescription = \"\xC3\xBC\"\n[training]\nseq_len = 4096\n"}) {
+    const auto read = parse_any_plan(text, "f");
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->plan, expected) << text;
+  }
+}
+
+TEST(AnyPlan, KnowsAConfigurationFromARecording) {
+  for (const std::string& name : cases()) EXPECT_TRUE(is_any_plan(config_of(name))) << name;
+  EXPECT_TRUE(is_any_plan("some.toml"));
+  EXPECT_FALSE(is_any_plan("/somewhere/no.json"));
 }
 
 TEST(AnyPlan, FilesThatCannotBeReadAreErrors) {
@@ -273,7 +313,7 @@ TEST(AnyPlan, FilesThatCannotBeReadAreErrors) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().text(),
             "/somewhere/no.yaml: no such file; expected a plan in TOML, or a configuration of "
-            "Accelerate, torchtitan or DeepSpeed");
+            "Accelerate, DeepSpeed, torchtitan, transformers' Trainer, axolotl or LLaMA-Factory");
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "models/sharding/implementation.hpp"
+
+#include <algorithm>
+
+#include "models/plan/plan_keys.hpp"
+
+namespace foreshard {
+namespace {
+
+// The Llama of no repository: torchtitan's modules, each line of which does one thing.
+constexpr Implementation kTorchtitan{.assumed = "a plain Llama in torchtitan's style",
+                                     .modules = torchtitan_modules,
+                                     .has_query_key_norms = false,
+                                     .repeats_keys = std::nullopt,
+                                     .rotary = std::nullopt,
+                                     .norm_is_own = false,
+                                     .has_inner_model = false,
+                                     .loss_in_model = false,
+                                     .rotates_by_heads = false,
+                                     .queries_die_first = false,
+                                     .repeats_together = false,
+                                     .drops_attention_result = false,
+                                     .replaces_attention_output = false,
+                                     .norm_replaces_input = false,
+                                     .slices_hidden_states = false};
+
+// torchtitan/models/llama3/model/model.py. Its attention is given repeated keys and values, from
+// 2026-01-27 on enable_gqa.
+constexpr Implementation torchtitan_of(std::string_view month, bool repeats_keys) {
+  Implementation code = kTorchtitan;
+  code.assumed = month;
+  code.repeats_keys = repeats_keys;
+  code.rotary = Rotary::complex_together;
+  code.queries_die_first = true;
+  code.repeats_together = true;
+  code.drops_attention_result = true;
+  code.norm_replaces_input = true;
+  return code;
+}
+
+constexpr Implementation kTorchtitan2025 =
+    torchtitan_of("torchtitan of 2025-12 (repeat_kv before attention)", true);
+constexpr Implementation kTorchtitan2026 =
+    torchtitan_of("torchtitan of 2026-02 (grouped queries by enable_gqa)", false);
+
+constexpr Implementation kTransformers{.assumed = "transformers 5.5.4 (no padding, use_cache off)",
+                                       .modules = llama_modules,
+                                       .has_query_key_norms = true,
+                                       .repeats_keys = false,
+                                       .rotary = Rotary::shared_half,
+                                       .norm_is_own = true,
+                                       .has_inner_model = true,
+                                       .loss_in_model = true,
+                                       .rotates_by_heads = true,
+                                       .queries_die_first = true,
+                                       .repeats_together = false,
+                                       .drops_attention_result = true,
+                                       .replaces_attention_output = true,
+                                       .norm_replaces_input = false,
+                                       .slices_hidden_states = true};
+
+}  // namespace
+
+const Implementation& implementation_of(const Plan& plan) {
+  const bool is_pytorch = describes_pytorch(plan.operators);
+  switch (plan.pytorch.implementation.value_or(is_pytorch ? ImplementationName::torchtitan
+                                                          : ImplementationName::transformers)) {
+    case ImplementationName::torchtitan: break;
+    case ImplementationName::torchtitan_2025_12: return kTorchtitan2025;
+    case ImplementationName::torchtitan_2026_02: return kTorchtitan2026;
+    case ImplementationName::transformers: return kTransformers;
+  }
+  return kTorchtitan;
+}
+
+std::vector<std::string> settings_not_read(const Plan& plan) {
+  if (!describes_pytorch(plan.operators)) return {};
+  const Implementation& code = implementation_of(plan);
+  std::vector<std::string_view> decided;
+  if (code.repeats_keys) decided.push_back("pytorch.repeat_kv");
+  if (code.rotary) decided.push_back("pytorch.rope");
+  if (code.loss_in_model) decided.push_back("pytorch.logits");
+  if (code.norm_is_own) decided.push_back("pytorch.rms_norm");
+  std::vector<std::string> found;
+  for (const SpeltKey& key : changed_keys(plan)) {
+    if (std::find(decided.begin(), decided.end(), key.name) == decided.end()) continue;
+    found.push_back(key.name + " = " + key.value +
+                    " has no effect here; it needs pytorch.implementation \"torchtitan\"");
+  }
+  return found;
+}
+
+bool repeats_keys(const Plan& plan) {
+  return implementation_of(plan).repeats_keys.value_or(plan.pytorch.repeat_kv);
+}
+
+Rotary rotary_of(const Plan& plan) {
+  const Rotary of_plan =
+      plan.pytorch.rope == RopeArithmetic::complex ? Rotary::complex : Rotary::half;
+  return implementation_of(plan).rotary.value_or(of_plan);
+}
+
+std::vector<std::int64_t> rotary_buffers(const Module& module, const LlamaConfig& model,
+                                         const Plan& plan) {
+  const std::int64_t numbers = plan.batch.sequence * model.head_dim;
+  switch (rotary_of(plan)) {
+    case Rotary::complex:
+    case Rotary::complex_together:  // freqs_cis
+      if (module.kind == ModuleKind::root) return {4 * numbers};
+      break;
+    case Rotary::half:  // cosines and sines, in the type of the model
+      if (module.kind == ModuleKind::root) return {2 * numbers * item_size(plan.precision.storage)};
+      break;
+    case Rotary::shared_half:  // inv_freq and original_inv_freq
+      if (module.kind == ModuleKind::rotary) return {2 * model.head_dim, 2 * model.head_dim};
+      break;
+  }
+  return {};
+}
+
+}  // namespace foreshard

@@ -1,0 +1,70 @@
+// Whose Llama runs: a code base in a version. What its code does that decides memory and time has a
+// name here, so that no one asks for the code base itself. Where it allocates and frees what all of
+// them have is in lowering/operators/pytorch, which goes by these facts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/llama/module_tree.hpp"
+#include "models/plan/plan.hpp"
+
+namespace foreshard {
+
+// How queries and keys are turned by their positions.
+enum class Rotary : std::uint8_t {
+  complex,           // one after the other, as complex numbers in fp32
+  complex_together,  // the same of both at once (torchtitan's apply_rotary_emb)
+  half,              // by their two halves (rotate_half), with tables that each block casts
+  shared_half        // the same, with tables that LlamaRotaryEmbedding makes once a forward
+};
+
+struct Implementation {
+  std::string_view assumed;  // what a plan that names it does not say
+
+  ModuleTree (*modules)(const LlamaConfig&);
+  bool has_query_key_norms;          // in its blocks, where a model has them
+  std::optional<bool> repeats_keys;  // keys and values for all heads; nothing: as the plan says
+  std::optional<Rotary> rotary;      // likewise
+
+  // LlamaRMSNorm: single operators on every version of PyTorch.
+  bool norm_is_own;
+  // The decoder is a module inside the root (LlamaModel): what its forward holds in variables, the
+  // embedding's output and the position ids, dies at its end, before the head.
+  bool has_inner_model;
+  // ForCausalLMLoss: the root's forward is given labels, shifts them and computes the loss in fp32.
+  bool loss_in_model;
+  // apply_rotary_pos_emb works on [B, heads, S, d], so that its gradients are copied to rows.
+  bool rotates_by_heads;
+  // Of what was projected, the queries die before the keys once both are turned.
+  bool queries_die_first;
+  // torchtitan's repeat_kv: no slices, and keys and values live until both are repeated.
+  bool repeats_together;
+  // Attention's result by heads dies as soon as it was copied to rows: with the function that made it
+  // (sdpa_attention_forward), or because the copy takes its name.
+  bool drops_attention_result;
+  // What was projected takes the name of attention's output, which dies before q, k and v.
+  bool replaces_attention_output;
+  // The final norm's result takes the name of its input, which otherwise lives until forward returns.
+  bool norm_replaces_input;
+  // hidden_states[:, slice_indices, :] before the head.
+  bool slices_hidden_states;
+};
+
+// Where a plan names none, PyTorch's operators are torchtitan's; all others have the modules of
+// transformers.
+const Implementation& implementation_of(const Plan& plan);
+
+// Keys of the plan, not at their defaults, that the implementation decides itself: a sentence each.
+std::vector<std::string> settings_not_read(const Plan& plan);
+
+bool repeats_keys(const Plan& plan);
+Rotary rotary_of(const Plan& plan);
+
+// Bytes of the buffers that a module has: tables of angles, or the frequencies that they are made of.
+std::vector<std::int64_t> rotary_buffers(const Module& module, const LlamaConfig& model,
+                                         const Plan& plan);
+
+}  // namespace foreshard

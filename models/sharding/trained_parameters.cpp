@@ -1,0 +1,144 @@
+#include "models/sharding/trained_parameters.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/plan/plan_words.hpp"
+#include "models/sharding/units.hpp"
+
+namespace foreshard {
+namespace {
+
+bool names(const std::string& glob, const ModuleTree& tree, const Parameter& parameter) {
+  if (glob_matches(glob, parameter.name)) return true;
+  for (ModuleId m = parameter.module; m != kNone;
+       m = tree.modules[static_cast<std::size_t>(m)].parent) {
+    if (m != 0 && glob_matches(glob, tree.modules[static_cast<std::size_t>(m)].path)) return true;
+  }
+  return false;
+}
+
+// When a module runs: its layer, and its place in a block.
+std::pair<std::int32_t, int> order_of(const ModuleTree& tree, const Module& module) {
+  constexpr int kBlock = 0, kAttention = 1, kOutput = 3, kSecondNorm = 4, kMlp = 5, kDown = 6;
+  const auto ends_with = [&](std::string_view end) { return module.path.ends_with(end); };
+  const std::int32_t last =
+      tree.modules.back().layer + static_cast<std::int32_t>(tree.modules.size());
+  if (module.kind == ModuleKind::embedding) return {-1, 0};
+  if (module.layer == kNone) return {last, module.path == "lm_head" ? 1 : 0};
+  if (ends_with("_norm")) return {module.layer, kAttention + 1};
+  if (ends_with(".post_attention_layernorm")) return {module.layer, kSecondNorm};
+  if (ends_with(".o_proj")) return {module.layer, kOutput};
+  if (ends_with(".down_proj")) return {module.layer, kDown};
+  if (module.path.find(".self_attn") != std::string::npos) return {module.layer, kAttention};
+  if (module.path.find(".mlp") != std::string::npos) return {module.layer, kMlp};
+  return {module.layer, kBlock};
+}
+
+}  // namespace
+
+Result<ModuleTree> with_frozen(ModuleTree tree, const Plan& plan, const std::string& file) {
+  if (plan.lora.rank > 0) {
+    return fail(file, "lora.rank",
+                "is " + std::to_string(plan.lora.rank) +
+                    ", but adapters are not described yet; expected 0");
+  }
+  if (plan.frozen.empty()) return tree;
+  if (plan.operators != OperatorSetName::pytorch_eager) {
+    return fail(file, "frozen",
+                "freezes parameters, which operators \"" + std::string(word(plan.operators)) +
+                    "\" do not describe; expected [], or operators \"pytorch-eager\"");
+  }
+  if (plan.pytorch.loss != LossKind::whole) {
+    return fail(file, "frozen",
+                "freezes parameters under a pytorch.loss that is chunked or compiled, which is not "
+                "described yet; expected [], or pytorch.loss = \"whole\"");
+  }
+  std::vector<Parameter> parameters(tree.parameters.begin(), tree.parameters.end());
+  for (const std::string& glob : plan.frozen) {
+    bool any = false;
+    for (Parameter& parameter : parameters) {
+      if (!names(glob, tree, parameter)) continue;
+      parameter.trains = false;
+      any = true;
+    }
+    // A tied head's weight is the embedding's.
+    const ModuleId head = tree.find("lm_head");
+    if (!any && head != kNone && glob_matches(glob, "lm_head")) {
+      for (const ParameterId id : tree.modules[static_cast<std::size_t>(head)].parameters) {
+        parameters[static_cast<std::size_t>(id)].trains = false;
+      }
+      any = true;
+    }
+    if (any) continue;
+    std::vector<std::string> paths;
+    for (const Module& module : tree.modules) paths.push_back(module.path);
+    const std::string near = nearest(glob, paths);
+    return fail(file, "frozen",
+                "'" + glob +
+                    "' matches no module; expected a glob of Hugging Face names such as "
+                    "'model.layers.*.mlp'" +
+                    (near.empty() ? "" : "; did you mean '" + near + "'"));
+  }
+  if (std::none_of(parameters.begin(), parameters.end(),
+                   [](const Parameter& p) { return p.trains; })) {
+    return fail(file, "frozen", "leaves nothing that trains; expected fewer globs");
+  }
+  return ModuleTree(std::vector<Module>(tree.modules.begin(), tree.modules.end()),
+                    std::move(parameters));
+}
+
+Result<void> check_frozen_units(const Job& job, const std::string& file) {
+  if (job.tree.trains_whole || job.plan.runtime != RuntimeName::fsdp1 ||
+      job.plan.pytorch.use_orig_params) {
+    return {};
+  }
+  const auto trains = [&](ParameterId p) {
+    return job.tree.parameters[static_cast<std::size_t>(p)].trains;
+  };
+  for (const Unit& unit : job.units) {
+    const auto first = std::find_if(unit.parameters.begin(), unit.parameters.end(), trains);
+    if (first == unit.parameters.end() ||
+        std::all_of(unit.parameters.begin(), unit.parameters.end(), trains)) {
+      continue;
+    }
+    return fail(file, "pytorch.use_orig_params",
+                "is false, but unit '" + unit.name +
+                    "' has parameters that train and others that are frozen, for which FSDP raises "
+                    "(\"Must flatten tensors with uniform `requires_grad`\"); expected true");
+  }
+  return {};
+}
+
+std::vector<bool> has_gradients(const Job& job) {
+  std::vector<bool> found;
+  for (const Parameter& p : job.tree.parameters) found.push_back(p.trains);
+  if (job.plan.runtime != RuntimeName::fsdp1 || job.tree.trains_whole) return found;
+  for (const Unit& unit : job.units) {
+    const bool any = std::any_of(unit.parameters.begin(), unit.parameters.end(),
+                                 [&](ParameterId p) { return found[static_cast<std::size_t>(p)]; });
+    for (const ParameterId p : unit.parameters) found[static_cast<std::size_t>(p)] = any;
+  }
+  return found;
+}
+
+bool input_has_gradient(const ModuleTree& tree, const std::vector<bool>& has_gradients,
+                        ModuleId module) {
+  const Module& called = tree.modules[static_cast<std::size_t>(module)];
+  switch (called.kind) {
+    case ModuleKind::root:
+    case ModuleKind::model:
+    case ModuleKind::embedding:
+    case ModuleKind::rotary: return false;
+    default: break;
+  }
+  if (tree.trains_whole) return true;
+  const auto order = order_of(tree, called);
+  for (std::size_t p = 0; p < has_gradients.size(); ++p) {
+    const Module& owner = tree.modules[static_cast<std::size_t>(tree.parameters[p].module)];
+    if (has_gradients[p] && order_of(tree, owner) < order) return true;
+  }
+  return false;
+}
+
+}  // namespace foreshard

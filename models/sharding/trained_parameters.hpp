@@ -1,0 +1,29 @@
+// What trains: all of a model but what a plan freezes, and where gradients go through it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/sharding/job.hpp"
+
+namespace foreshard {
+
+// The tree with the parameters frozen that a glob of `frozen` names, by a module above them or by their
+// own name. Errors: globs that match nothing, nothing left that trains, and plans under which frozen
+// parameters are not described.
+Result<ModuleTree> with_frozen(ModuleTree tree, const Plan& plan, const std::string& file);
+
+// Refuses units that PyTorch cannot wrap: FSDP1 without use_orig_params flattens only parameters that
+// all train, or all do not.
+Result<void> check_frozen_units(const Job& job, const std::string& file);
+
+// By parameter: whether backward computes its gradient. FSDP1's operators see views of the flat
+// parameter, which requires one where any of its parameters does.
+std::vector<bool> has_gradients(const Job& job);
+
+// Whether a gradient is computed for what a module is called with: whether anything has one that runs
+// before it. Token ids never have one.
+bool input_has_gradient(const ModuleTree& tree, const std::vector<bool>& has_gradients,
+                        ModuleId module);
+
+}  // namespace foreshard

@@ -1,0 +1,71 @@
+#include "models/sharding/unread_settings.hpp"
+
+#include "models/plan/plan_keys.hpp"
+#include "models/plan/plan_words.hpp"
+#include "models/sharding/implementation.hpp"
+
+namespace foreshard {
+namespace {
+
+struct Unread {
+  std::string_view key;
+  bool is_unread;
+  std::string reason;
+};
+
+// Keys with which the code of an implementation has no choice.
+std::vector<Unread> without_choice(const Plan& plan) {
+  const Implementation& code = implementation_of(plan);
+  const PyTorchPlan &set = plan.pytorch, usual;
+  const std::string reason = std::string(code.assumed) + " has no such choice";
+  return {{"pytorch.repeat_kv", code.repeats_keys && set.repeat_kv != usual.repeat_kv, reason},
+          {"pytorch.rope", code.rotary && set.rope != usual.rope, reason},
+          {"pytorch.logits", code.loss_in_model && set.logits != usual.logits, reason},
+          {"pytorch.rms_norm", code.norm_is_own && set.rms_norm != usual.rms_norm, reason}};
+}
+
+// With parameters on the host the optimizer steps there.
+std::vector<Unread> on_the_host(const Plan& plan) {
+  const bool steps_there = plan.offload.parameters;
+  return {{"optimizer.kernel", steps_there && plan.optimizer.kernel != OptimizerKernel::foreach,
+           "with offload.parameters the step is one pass over the host's memory"},
+          {"optimizer.clip_grad_norm", steps_there && plan.optimizer.clip_grad_norm == 0,
+           "with offload.parameters gradients are clipped on the host, which is not described"},
+          {"offload.pin_memory", steps_there && !plan.offload.pin_memory,
+           "copies take the time of those from pinned memory, and memory on the device is the "
+           "same"}};
+}
+
+}  // namespace
+
+std::vector<std::string> unread_settings(const Job& job) {
+  const Plan& plan = job.plan;
+  const bool is_pytorch = describes_pytorch(plan.operators);
+  std::vector<Unread> all = {
+      {"checkpointing.mode",
+       plan.checkpointing.mode == CheckpointMode::transformers &&
+           plan.operators != OperatorSetName::pytorch_eager,
+       "operators \"" + std::string(word(plan.operators)) + "\" take it for \"full\""},
+      {"prefetch.unshard_before_forward",
+       plan.prefetch.unshard_before_forward && job.units.front().parameters.empty(),
+       "the root has no parameters of its own"},
+      {"pytorch.deterministic",
+       plan.pytorch.deterministic && plan.operators == OperatorSetName::foreshard &&
+           job.own_device.kind == DeviceKind::cpu,
+       "Foreshard's kernels on a CPU are deterministic always"}};
+  if (is_pytorch) {
+    for (auto* more : {without_choice, on_the_host}) {
+      for (Unread& unread : more(plan)) all.push_back(std::move(unread));
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const Unread& unread : all) {
+    if (!unread.is_unread) continue;
+    sentences.push_back(std::string(unread.key) + " = " +
+                        spelt(find_plan_key(unread.key)->value_in(plan)) + " has no effect here; " +
+                        unread.reason);
+  }
+  return sentences;
+}
+
+}  // namespace foreshard
