@@ -152,6 +152,23 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
   return {};
 }
 
+// That a model without storage is given some as one whole.
+Result<void> check_setup(const LlamaConfig& model, const Plan& plan, const std::string& file) {
+  if (plan.pytorch.setup != ModelSetup::meta || !describes_pytorch(plan.operators)) return {};
+  if (plan.runtime == RuntimeName::ddp) {
+    return fail(file, "pytorch.setup",
+                "is \"meta\", but DDP takes only parameters that have storage; expected \"host\" or "
+                "\"device\"");
+  }
+  if (plan.runtime == RuntimeName::fsdp1 && model.tied_embeddings) {
+    return fail(file, "pytorch.setup",
+                "is \"meta\", but FSDP1's param_init_fn, module by module, would untie embedding and "
+                "head of model '" +
+                    model.name + "'; expected \"host\", \"device\", or a model that is not tied");
+  }
+  return {};
+}
+
 // FSDP1 and DDP are described only as PyTorch's operators run under them.
 Result<void> check_runtime(const Plan& plan, const std::string& file) {
   if (plan.runtime == RuntimeName::fsdp2) return {};
@@ -206,6 +223,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_model(job.model, plan, plan_file); !ok) {
     return tl::unexpected(ok.error());
   }
+  if (auto ok = check_setup(job.model, plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);

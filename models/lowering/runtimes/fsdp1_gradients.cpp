@@ -113,16 +113,20 @@ void Fsdp1::add_to(BufferId sum, DType type, BufferId gradient, std::int64_t ele
 
 BufferId Fsdp1::allocate_gradient(UnitId unit, std::int64_t elements, DType type, Stream pool) {
   UnitState& s = at(unit);
-  Emitter::BufferSpec spec = {elements * item_size(type), Category::reduce_scatter,
-                              Role::reduce_scatter_output, kNone, pool};
-  if (type != plan_.precision.storage || s.has_gradient) return emit_.allocate(spec);
+  if (type != plan_.precision.storage || s.has_gradient) {
+    return emit_.allocate({elements * item_size(type), Category::reduce_scatter,
+                           Role::reduce_scatter_output, kNone, pool});
+  }
   s.has_gradient = true;
-  BufferId& gradient = held(unit).gradient;
+  return allocate_kept_gradient(unit, elements, pool);
+}
+
+BufferId Fsdp1::allocate_kept_gradient(UnitId unit, std::int64_t elements, Stream pool) {
+  BufferId& gradient = held(unit).gradients[held(unit).current];
   if (gradient == kNone) {
-    spec.category = Category::gradients;
-    spec.role = Role::sharded_gradient;
-    spec.persistent = true;
-    gradient = emit_.declare(spec);
+    gradient =
+        emit_.declare({elements * item_size(plan_.precision.storage), Category::gradients,
+                       Role::sharded_gradient, kNone, pool, false, true});
   }
   emit_.allocate(gradient);
   return gradient;
@@ -158,8 +162,8 @@ void Fsdp1::divide(BufferId gradient, double factor, Stream stream) {
 void Fsdp1::copy_to_host(UnitId unit, Stream stream) {
   if (!plan_.offload.parameters) return;
   const Held& h = held(unit);
-  emit_.copy(stream, Operator::copy_device_to_host, emit_.buffer(h.host_gradient).bytes, h.gradient,
-             h.host_gradient);
+  emit_.copy(stream, Operator::copy_device_to_host, emit_.buffer(h.host_gradient).bytes,
+             h.gradient(), h.host_gradient);
 }
 
 void Fsdp1::allocate_placeholders(UnitId unit) {
