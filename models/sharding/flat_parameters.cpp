@@ -25,6 +25,8 @@ class Flattening {
     }
     if (keeps_parameters_) pad(flat, ranks_.size);
     flat.layout.padded = ceil_divide(flat.numel, ranks_.size);
+    flat.cut = std::clamp<std::int64_t>(flat.numel - flat.layout.padded * ranks_.index, 0,
+                                        flat.layout.padded);
     if (!unit.parameters.empty()) cut(unit, begins, flat.layout);
     return flat;
   }

@@ -4,8 +4,9 @@
 #include <deque>
 #include <limits>
 
-#include "models/lowering/runtimes/module_order.hpp"
+#include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
 
@@ -32,15 +33,14 @@ Ddp::Ddp(const Job& job, const RankProgram& program, Emitter& emit)
       gradients_(job.tree.parameters.size(), kNone) {}
 
 void Ddp::allocate_shards(const ModuleBuffers& buffers_of) {
-  for (const ModuleId id : post_order(job_.tree)) {
-    emit_.focus(0, id);
-    for (const ParameterId p : job_.tree.modules[static_cast<std::size_t>(id)].parameters) {
-      BufferId& whole = at(p).whole;
-      if (whole != kNone) continue;  // tied
-      whole = emit_.allocate({bytes(p), Category::parameters, Role::shard, emit_.parameter_name(p),
-                              Stream::compute, false, true});
-    }
-    buffers_of(id);
+  WholeParameters wholes(job_, emit_, Role::shard, true);
+  if (model_setup(plan_) == ModelSetup::host) {
+    wholes.move_to_device(buffers_of);
+  } else {
+    wholes.make_on_device(buffers_of);
+  }
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    parameters_[p].whole = wholes[static_cast<ParameterId>(p)];
   }
   emit_.focus(0, 0);
   if (plan_.pytorch.init_sync) broadcast(module_states());

@@ -91,6 +91,9 @@ class Ddp final : public ShardingRuntime {
   void broadcast(const std::vector<SizedTensor>& tensors);
   BufferId flattened(const std::vector<SizedTensor>& tensors,
                      const std::vector<std::size_t>& members);
+  BufferId kept_gradient(ParameterId parameter);
+  bool is_tied(ParameterId parameter) const;
+  BufferId sum_of_uses(ParameterId parameter, BufferId second);
   void accumulate(ParameterId parameter, BufferId gradient);
   void put_into_bucket(ParameterId parameter);
   void all_reduce(Bucket& bucket);
@@ -110,6 +113,7 @@ class Ddp final : public ShardingRuntime {
     BufferId gradient;
   };
   std::vector<ReadyGradient> ready_;  // that accumulate_gradients has not seen yet
+  BufferId first_use_ = kNone;        // gradient of a tied parameter, whose second use is to come
   int iterations_ = 0;                // that reduced
   bool is_last_micro_step_ = true;
   bool broadcasts_ = true;             // buffers, in the forward after one that reduces

@@ -132,8 +132,7 @@ class Fsdp1 : public ShardingRuntime {
  private:
   bool is_managed(UnitId unit) const { return flat(unit).numel > 0; }
   void focus(UnitId unit);
-  void allocate_parameters(ModuleId module, std::vector<BufferId>& wholes);
-  void flatten(UnitId unit, const std::vector<BufferId>& wholes);
+  void flatten(UnitId unit, std::vector<BufferId> originals);
   Emitter::BufferSpec shard_of(std::int64_t elements, bool on_host) const;
   BufferId concatenate_whole(UnitId unit, const std::vector<BufferId>& originals);
   void cut_shard(UnitId unit, BufferId& kept);

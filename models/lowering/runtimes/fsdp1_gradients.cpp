@@ -9,7 +9,8 @@ void Fsdp1::gradient_ready(ParameterId parameter, BufferId gradient) {
   ready_.push_back({parameter, gradient});
 }
 
-// A tied parameter's second gradient and its first become a third tensor.
+// A tied parameter's second gradient and its first become a third tensor, on the stream of the split that
+// takes it: autograd's InputBuffer makes it wait, and records it for both.
 void Fsdp1::accumulate_gradients() {
   for (const auto& [parameter, gradient] : ready_) {
     const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
@@ -22,11 +23,14 @@ void Fsdp1::accumulate_gradients() {
       kept = gradient;
     } else {
       const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
+      constexpr Stream stream = fsdp1_stream::unshard;
+      emit_.wait_for(stream, Stream::compute);
+      emit_.record_stream(kept, stream);
+      emit_.record_stream(gradient, stream);
       const BufferId sum =
           emit_.allocate({numel * item_size(gradient_type_), Category::unsharded_gradients,
-                          Role::gradient, emit_.parameter_name(parameter)});
-      emit_.launch(Stream::compute,
-                   {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}},
+                          Role::gradient, emit_.parameter_name(parameter), stream});
+      emit_.launch(stream, {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}},
                    {kept, gradient}, {sum});
       emit_.free(kept);
       emit_.free(gradient);

@@ -3,58 +3,38 @@
 
 #include "models/lowering/runtimes/fsdp1.hpp"
 #include "models/lowering/runtimes/module_order.hpp"
+#include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
 
 // Units are wrapped inner ones first, each by a FullyShardedDataParallel that flattens and shards what is
-// left to it. A model that stands on the device already was given storage module by module.
+// left to it.
 void Fsdp1::allocate_shards(const ModuleBuffers& buffers_of) {
-  std::vector<BufferId> wholes(places_.size(), kNone);
+  WholeParameters wholes(job_, emit_, Role::unsharded, false);
   const ModelSetup setup = model_setup(plan_);
-  if (setup == ModelSetup::device) {
-    for (const ModuleId id : post_order(job_.tree)) {
-      allocate_parameters(id, wholes);
-      buffers_of(id);
-    }
-  }
+  if (setup == ModelSetup::device) wholes.make_on_device(buffers_of);
   const ManagedModules managed(job_);
   for (const UnitId unit : wrapping_order(job_)) {
     const std::vector<ModuleId> modules = managed.breadth_first(unit);
     if (setup == ModelSetup::meta) {  // _materialize_with_param_init_fn
       for (const ModuleId id : modules) {
-        allocate_parameters(id, wholes);
+        wholes.allocate(id);
         buffers_of(id);
       }
     } else if (setup == ModelSetup::host) {  // _move_module_to_device
-      for (const ModuleId id : modules) allocate_parameters(id, wholes);
+      for (const ModuleId id : modules) wholes.allocate(id);
       for (const ModuleId id : modules) buffers_of(id);
     }
-    flatten(unit, wholes);
-  }
-}
-
-// A tied parameter's comes with the first of its modules.
-void Fsdp1::allocate_parameters(ModuleId id, std::vector<BufferId>& wholes) {
-  for (const ParameterId p : job_.tree.modules[static_cast<std::size_t>(id)].parameters) {
-    BufferId& whole = wholes[static_cast<std::size_t>(p)];
-    if (whole != kNone) continue;
-    emit_.focus(places_[static_cast<std::size_t>(p)].unit, id);
-    const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(p)].numel();
-    whole = emit_.allocate({numel * item_size(plan_.precision.storage), Category::parameters,
-                            Role::unsharded, emit_.parameter_name(p)});
+    flatten(unit, wholes.of(unit));
   }
 }
 
 // FlatParamHandle's flat tensor, its shard, and the end of what they were made from. Without a shard to
 // cut, the flat tensor stays.
-void Fsdp1::flatten(UnitId unit, const std::vector<BufferId>& wholes) {
+void Fsdp1::flatten(UnitId unit, std::vector<BufferId> originals) {
   if (!is_managed(unit)) return;
   focus(unit);
-  std::vector<BufferId> originals;
-  for (const ParameterId p : job_.units[static_cast<std::size_t>(unit)].parameters) {
-    originals.push_back(wholes[static_cast<std::size_t>(p)]);
-  }
   const bool on_host = plan_.offload.parameters;
   BufferId kept = concatenate_whole(unit, originals);
   if (place_[Group::shard].size > 1) cut_shard(unit, kept);
@@ -116,8 +96,7 @@ BufferId Fsdp1::concatenate_whole(UnitId unit, const std::vector<BufferId>& orig
 void Fsdp1::cut_shard(UnitId unit, BufferId& kept) {
   const DType storage = plan_.precision.storage;
   const std::int64_t shard = flat(unit).layout.padded;
-  const std::int64_t left = flat(unit).numel - shard * place_[Group::shard].index;
-  const std::int64_t chunk = std::clamp<std::int64_t>(left, 0, shard);
+  const std::int64_t chunk = flat(unit).cut;
   const auto copied = [&](BufferId from, const Emitter::BufferSpec& to) {
     const BufferId made = emit_.allocate(to);
     if (chunk == 0) return made;

@@ -1,6 +1,7 @@
 // The runtime's set-up: what a rank keeps of every parameter (section 1.2).
 #include "models/lowering/runtimes/fsdp2.hpp"
 #include "models/lowering/runtimes/module_order.hpp"
+#include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
@@ -101,39 +102,23 @@ void Fsdp2::give_shards_storage(const ModuleBuffers& buffers_of) {
 // unless it is there, shards each parameter (_init_sharded_param), and drops the whole ones when it
 // returns.
 void Fsdp2::shard_whole_parameters(const ModuleBuffers& buffers_of) {
-  std::vector<BufferId> wholes(places_.size(), kNone);
-  const auto allocate_whole = [&](ParameterId p) {
-    BufferId& whole = wholes[static_cast<std::size_t>(p)];
-    if (whole != kNone) return;  // tied
-    const Parameter& parameter = job_.tree.parameters[static_cast<std::size_t>(p)];
-    whole = emit_.allocate({parameter.numel() * item_size(plan_.precision.storage),
-                            Category::parameters, Role::unsharded, emit_.parameter_name(p)});
-  };
+  WholeParameters wholes(job_, emit_, Role::unsharded, false);
   const bool is_on_device = model_setup(plan_) == ModelSetup::device;
-  if (is_on_device) {
-    for (const ModuleId id : post_order(job_.tree)) {
-      for (const ParameterId p : job_.tree.modules[static_cast<std::size_t>(id)].parameters) {
-        emit_.focus(places_[static_cast<std::size_t>(p)].unit, id);
-        allocate_whole(p);
-      }
-      buffers_of(id);
-    }
-  }
+  if (is_on_device) wholes.make_on_device(buffers_of);
   const ManagedModules managed(job_);
   for (const UnitId unit : wrapping_order(job_)) {
-    focus(unit);
-    const auto& parameters = job_.units[static_cast<std::size_t>(unit)].parameters;
     if (!is_on_device) {
-      for (const ParameterId p : parameters) allocate_whole(p);
-      for (const ModuleId id : managed.depth_first(unit)) buffers_of(id);
-      focus(unit);
+      const std::vector<ModuleId> modules = managed.depth_first(unit);
+      for (const ModuleId id : modules) wholes.allocate(id);
+      for (const ModuleId id : modules) buffers_of(id);
     }
+    focus(unit);
+    const std::vector<BufferId> originals = wholes.of(unit);
     UnitShards& held = held_[static_cast<std::size_t>(unit)];
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      held.shards[i] =
-          cut_shard(layout(unit).parameters[i], wholes[static_cast<std::size_t>(parameters[i])]);
+    for (std::size_t i = 0; i < originals.size(); ++i) {
+      held.shards[i] = cut_shard(layout(unit).parameters[i], originals[i]);
     }
-    for (const ParameterId p : parameters) emit_.free(wholes[static_cast<std::size_t>(p)]);
+    for (const BufferId original : originals) emit_.free(original);
   }
 }
 
