@@ -171,7 +171,8 @@ void Fsdp1::copy_to_host(UnitId unit, Stream stream) {
 }
 
 void Fsdp1::allocate_placeholders(UnitId unit) {
-  if (!plan_.pytorch.use_orig_params) return;
+  const bool are_on_device = !plan_.offload.parameters;
+  if (!plan_.pytorch.use_orig_params || !are_on_device) return;
   for (const ParameterShard& piece : flat(unit).layout.parameters) {
     emit_.free(emit_.allocate({piece.local * item_size(plan_.precision.storage),
                                Category::temporaries, Role::scratch,

@@ -38,8 +38,11 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId> originals) {
   const bool on_host = plan_.offload.parameters;
   BufferId kept = concatenate_whole(unit, originals);
   if (place_[Group::shard].size > 1) cut_shard(unit, kept);
-  if (!plan_.pytorch.use_orig_params) std::reverse(originals.begin(), originals.end());
-  for (const BufferId original : originals) emit_.free(original);
+  const auto free_originals = [&] {
+    for (const BufferId original : originals) emit_.free(original);
+  };
+  const bool are_views = plan_.pytorch.use_orig_params;  // from now on, of the shard
+  if (are_views) free_originals();
   if (on_host) {
     const std::int64_t shard = flat(unit).layout.padded;
     const BufferId host = emit_.allocate(shard_of(shard, true));
@@ -51,6 +54,9 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId> originals) {
                         Stream::compute, true, true});
   }
   held(unit).shard = kept;
+  if (are_views) return;
+  std::reverse(originals.begin(), originals.end());
+  free_originals();
 }
 
 Emitter::BufferSpec Fsdp1::shard_of(std::int64_t elements, bool on_host) const {

@@ -46,8 +46,9 @@ void Fsdp1Sharded::unshard(UnitId unit) {
   if (casts()) {
     drop(shard, fsdp1_stream::unshard);
   } else {
-    at(unit).on_device = shard;
     if (!is_there) emit_.record_stream(shard, fsdp1_stream::unshard);
+    at(unit).on_device = shard;
+    if (!plan_.pytorch.use_orig_params) drop_device_shard(unit);
   }
 }
 
