@@ -20,6 +20,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"models/hardware", {"models/base", "models/hardware/catalogue"}},
     {"models/hardware/catalogue", {}},
     {"models/sharding", {"models/hardware", "models/llama", "models/plan"}},
+    {"models/question", {"models/plan/foreign", "models/sharding"}},
     {"models/program", {"models/allocator", "models/sharding"}},
     {"models/lowering/script", {"models/program"}},
     {"models/lowering/operators", {"models/lowering/script"}},
@@ -30,7 +31,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"models/lowering/operators", "models/lowering/operators/pytorch", "models/lowering/runtimes",
       "models/lowering/training"}},
 
-    {"traces", {"traces/input", "models/program"}},
+    {"traces", {"traces/input", "models/program", "models/question"}},
     {"traces/input", {"models/base"}},
     {"traces/sqlite", {"traces/input", "models/base"}},
     {"traces/fst", {"traces", "traces/sqlite", "models/base"}},
