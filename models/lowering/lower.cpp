@@ -105,6 +105,11 @@ RankProgram lower_pytorch(const Job& job, RankProgram program, MicroSteps form) 
     const auto number = static_cast<int>(program.programs.size());
     loop.step(program.programs.emplace_back(), number, form);
   } while (!runtime->repeats());
+  program.cycle = static_cast<std::size_t>(runtime->cycle());
+  for (std::size_t more = 1; more < program.cycle; ++more) {
+    const auto number = static_cast<int>(program.programs.size());
+    loop.step(program.programs.emplace_back(), number, form);
+  }
   warn_of_prefetch(job, program.warnings);
   return program;
 }

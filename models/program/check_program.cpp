@@ -79,6 +79,7 @@ class Check {
     position_.clear();
     if (program_.programs.empty()) return wrong("steps", "is empty; expected a set-up, then steps");
     expect_rows("closing", program_.closing, 0, program_.programs.size() - 1);
+    expect_rows("cycle", program_.cycle, 1, program_.programs.size() - program_.closing);
   }
 
   void buffers() {
@@ -145,15 +146,20 @@ class Check {
                           std::string(name(i.kind)));
   }
 
-  // The last step repeats, so it must also find what it needs after itself.
+  // The last steps repeat, so they must also find what they need after themselves.
   void lifetimes() {
     is_allocated_.assign(program_.buffers.size(), false);
     const std::size_t steps_end = program_.programs.size() - program_.closing;
     for (std::size_t n = 0; n < program_.programs.size() && !error_; ++n) {
-      if (n == steps_end && n > 1) lifetimes(n - 1);
+      if (n == steps_end) repeated_lifetimes();
       lifetimes(n);
     }
-    if (program_.closing == 0 && steps_end > 1 && !error_) lifetimes(steps_end - 1);
+    if (program_.closing == 0) repeated_lifetimes();
+  }
+
+  void repeated_lifetimes() {
+    const std::size_t end = program_.programs.size() - program_.closing;
+    for (std::size_t n = end - program_.cycle; n < end && n > 0 && !error_; ++n) lifetimes(n);
   }
 
   void lifetimes(std::size_t n) {

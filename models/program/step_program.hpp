@@ -185,9 +185,10 @@ struct RankProgram {
   std::vector<GroupInfo> groups;
   std::vector<OperatorInfo> operators;  // those that are not of our own
   // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered. The last
-  // `closing` of them run once each, after the last step.
+  // `closing` of them run once each, after the last step. The last `cycle` before these run in turn for
+  // all further steps.
   std::vector<Program> programs;
-  std::size_t closing = 0;
+  std::size_t closing = 0, cycle = 1;
   std::vector<Buffer> buffers;
   std::vector<CostKey> cost_keys;
   // A name's number counts the tree's modules, then its parameters, then the program's own names.
@@ -198,7 +199,8 @@ struct RankProgram {
 
   // Number of the program that a step runs; step 0 is the set-up.
   std::size_t number_of(std::int64_t step) const {
-    return std::min(static_cast<std::size_t>(step), programs.size() - closing - 1);
+    const std::size_t number = static_cast<std::size_t>(step), end = programs.size() - closing;
+    return number < end ? number : end - cycle + (number - end) % cycle;
   }
   // The same where `step` counts on beyond the last of `steps`, into the closing programs.
   std::size_t number_of(std::int64_t step, std::int64_t steps) const {

@@ -57,6 +57,8 @@ class ShardingRuntime {
   virtual bool repeats_micro_steps() const { return false; }
   // After a step: whether all later ones do what it did.
   virtual bool repeats() const { return true; }
+  // Then: after how many steps what it did is done again.
+  virtual int cycle() const { return 1; }
 
   // Hooks, in the order in which they fire.
   virtual void unshard_root_before_forward() = 0;  // model.unshard() while idle
@@ -70,8 +72,8 @@ class ShardingRuntime {
   // Backward has ended: units without a post-backward of their own, then the waits.
   virtual void final_callback() = 0;
 
-  // What the model returned to the caller, for what it returns.
-  virtual BufferId returned(BufferId output) { return output; }
+  // What the model returns, which may become something else for its caller.
+  virtual void returned(std::span<BufferId*> /*outputs*/) {}
 
   // The full parameter as operators see it.
   virtual BufferId parameter(ParameterId parameter) const = 0;

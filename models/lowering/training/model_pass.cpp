@@ -89,8 +89,8 @@ void ModelPass::forward() {
   }
   if (operators_.loss_in_model) return;
   emit_.focus(emit_.unit(), 0);
-  BufferId& output = loss_[operators_.loss.input];
-  output = runtime_.returned(output);
+  BufferId* output = &loss_[operators_.loss.input];
+  runtime_.returned({&output, 1});
   walk_.begin(HookWalk::Mode::recompute, 0);  // the root's hooks are done
   loss(operators_.loss.forward);
 }

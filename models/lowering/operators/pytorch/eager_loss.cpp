@@ -21,12 +21,13 @@ struct Loss {
   bool widens() const { return is_wide && given != 4; }
   // Of the root's forward that computes the loss: the head's input, where no node saved it, is its last
   // variable.
-  void end_of_model() {
+  void end_of_model(Slot loss) {
     if (!w.code.loss_in_model) return;
     const Slot hidden_states = w.tensor(w.of_stream(w.z.T * w.z.D));
     w.receive(hidden_states, Shared::hidden_states);
     w.free({hidden_states});
     w.leave(root);
+    w.returned({loss, logits});
   }
   // What nothing else holds dies; the training loop may hold a reference.
   void drop_logits() {
@@ -78,7 +79,7 @@ Segment whole_loss(const Job& job) {
   const Slot loss = w.make("aten::nll_loss_forward", l.item, {probabilities});
   w.allocate(l.weight);
   w.free({wide, dropped});
-  l.end_of_model();
+  l.end_of_model(loss);
   l.drop_logits();
   w.leave_autocast();
   l.hand_over_loss(loss);
@@ -114,7 +115,7 @@ Segment compiled_loss(const Job& job) {
   w.write(logarithms, "triton_red_fused__log_softmax", {l.logits});
   const Slot loss = w.scratch(l.item);
   w.write(l.weight, "triton_red_fused_nll_loss_forward", {maxima, logarithms});
-  l.end_of_model();
+  l.end_of_model(loss);
   l.hand_over_loss(loss);
 
   w.begin(w.segment.backward, Thread::autograd);

@@ -161,6 +161,10 @@ class EagerWriter {
   void ready(Slot gradient) { script_->add(Action::Kind::gradient_ready, gradient); }
   void accumulate() { script_->add(Action::Kind::accumulate, kNone); }
   void host_wait() { script_->add(Action::Kind::host_wait, kNone); }
+  void returned(std::vector<Slot> outputs) {  // of the model's forward
+    segment.returned = std::move(outputs);
+    script_->add(Action::Kind::returned, kNone);
+  }
   void recompute() { script_->add(Action::Kind::recompute, kNone); }
   void hand_over(Slot slot, Shared shared) { script_->add(Action::Kind::hand_over, slot, shared); }
   void receive(Slot slot, Shared shared) { script_->add(Action::Kind::receive, slot, shared); }
