@@ -11,6 +11,10 @@ namespace foreshard {
 // The type that matrix products and attention compute in: autocast's over fp32 parameters.
 DType compute_type(const Plan& plan);
 
+// Whether blocks are recomputed by CheckpointFunction, whose backward runs one of its own, and not by hooks
+// on what was saved.
+bool checkpoints_reentrantly(const Plan& plan);
+
 // Refuses settings whose memory is not described.
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file);
 
