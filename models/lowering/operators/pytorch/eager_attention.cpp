@@ -62,6 +62,14 @@ std::vector<Operand> inputs(const EagerAttention& a, const AttentionForward& at)
   return read;
 }
 
+std::vector<Operand> outputs(const EagerAttention& a, const AttentionForward& at,
+                             Slot workspace = kNone) {
+  std::vector<Operand> written{Operand::of(a.out)};
+  if (at.computes_lse) written.push_back(Operand::of(a.lse));
+  if (workspace != kNone) written.push_back(Operand::of(workspace));
+  return written;
+}
+
 void flash_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
   const std::int64_t B = w.z.B, S = w.z.S, H = w.z.H;
   const Slot out = attention_output(a);
@@ -93,11 +101,11 @@ void efficient_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
     w.allocate(a.seed);
   }
   w.allocate(a.out);
-  w.allocate(a.lse);
+  if (at.computes_lse) w.allocate(a.lse);
   const bool accumulates_wide = w.z.is_16_bit && w.z.d > 128;
   const Slot wide = accumulates_wide ? w.scratch(4 * w.z.T * w.z.H * w.z.d) : kNone;
   w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_efficient_attention",
-           inputs(a, at), {Operand::of(a.out), Operand::of(a.lse)});
+           inputs(a, at), outputs(a, at));
   w.free({wide});
   if (!at.keeps) w.free({a.lse, a.random_state, a.seed});
 }
@@ -106,10 +114,10 @@ void cudnn_forward(EagerWriter& w, const EagerAttention& a, const AttentionForwa
   w.allocate(a.seed);
   w.allocate(a.random_state);
   w.allocate(a.out);
-  w.allocate(a.lse);
+  if (at.computes_lse) w.allocate(a.lse);
   const Slot workspace = w.scratch(kCudnnForwardWorkspace);
   w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_cudnn_attention",
-           inputs(a, at), {Operand::of(a.out), Operand::of(a.lse), Operand::of(workspace)});
+           inputs(a, at), outputs(a, at, workspace));
   w.free({workspace});
   if (!at.keeps) w.free({a.lse, a.seed, a.random_state});
 }
@@ -248,7 +256,7 @@ void pad_heads(EagerWriter& w, const EagerAttention& a, const AttentionForward& 
 }
 
 // convert_boolean_attn_mask, then preprocess_mask of the memory-efficient kernel, which reads rows of
-// multiples of 16 numbers.
+// multiples of 8 numbers.
 void make_bias(EagerWriter& w, const EagerAttention& a) {
   const Slot first = a.unpadded_bias == kNone ? a.bias : a.unpadded_bias;
   numbers_of_mask(w, first, kNone, w.z.e);
@@ -286,7 +294,7 @@ EagerAttention declare_attention(EagerWriter& w, const LayerAttention& layer) {
   a.is_given_by_heads = layer.has_mask && layer.kv_heads != K;
   a.out = w.tensor(w.of(T * H * d));
   if (layer.has_mask) {
-    constexpr std::int64_t kRow = 16;
+    constexpr std::int64_t kRow = 8;
     const std::int64_t row =
         a.kernel == AttentionKernel::efficient ? round_up(S, kRow) : S;
     if (row != S) a.unpadded_bias = w.tensor(w.of(T * S));
@@ -331,7 +339,7 @@ void attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
     w.take_back(attention_output(a));
   }
   // The math path adds the mask in place, of which autograd keeps nothing.
-  if (!at.keeps || a.kernel == AttentionKernel::math) free_inputs(w, a);
+  if (!at.keeps || !w.records() || a.kernel == AttentionKernel::math) free_inputs(w, a);
   if (a.copies_result()) w.write(a.out, "aten::clone", {a.result});
 }
 

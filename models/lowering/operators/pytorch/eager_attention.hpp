@@ -16,7 +16,7 @@ struct EagerAttention {
   Slot out = kNone;            // in rows, as the output projection reads it
   Slot lse = kNone;
   Slot random_state = kNone, seed = kNone;
-  // A mask as the numbers that are added to the scores, before and after rows are padded to 16 numbers.
+  // A mask as the numbers that are added to the scores, before and after rows are padded to 8 numbers.
   Slot unpadded_bias = kNone, bias = kNone;
   // Copies for flash attention of heads that are no multiple of 8.
   Slot padded_q = kNone, padded_k = kNone, padded_v = kNone;
@@ -34,6 +34,8 @@ struct AttentionForward {
   Slot q = kNone, k = kNone, v = kNone;  // they stay
   bool keeps = true;                     // what backward needs; otherwise `result` is the caller's to free
   bool is_dispatched = false;            // under selective checkpointing's dispatch mode
+  // Logarithms of the rows' sums, which flash attention returns always (should_compute_logsumexp).
+  bool computes_lse = true;
 };
 // Where what the kernel returned was kept, it is not run again.
 enum class AttentionRun : std::uint8_t { anew, kept };

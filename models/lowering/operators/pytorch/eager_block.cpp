@@ -163,7 +163,12 @@ void EagerBlock::attend(Pass pass) {
       w_.requires_gradient(q) || w_.requires_gradient(k) || w_.requires_gradient(v);
   w_.set_requires_gradient(attention_.out, requires_gradient);
   const bool is_kept = keeps_attention();
-  const AttentionForward at{q, k, v, w_.records() ? requires_gradient : is_kept, is_selective()};
+  const AttentionForward at{q,
+                            k,
+                            v,
+                            w_.records() ? requires_gradient : is_kept,
+                            is_selective(),
+                            w_.records() ? requires_gradient : !is_reentrant()};
   attention_forward(w_, attention_, at,
                     is_kept && pass == Pass::recomputed ? AttentionRun::kept : AttentionRun::anew);
   if (is_kept && pass == Pass::checkpointed) w_.hold(attention_output(attention_));

@@ -214,7 +214,10 @@ std::vector<Slot> EagerBlock::checkpoint_arguments() {
     }
     if (positions_ != kNone) {
       w_.receive(positions_, Shared::positions);
-      others.push_back(positions_);
+      // In the order of the call, which is another one in MistralModel.
+      const bool is_second = w_.job.model.family == ModelFamily::mistral;
+      const std::ptrdiff_t tables = is_second && shared_sines_ != kNone ? 2 : 0;
+      others.insert(others.end() - tables, positions_);
     }
   } else if (tables_ != kNone) {
     others = {tables_};
