@@ -51,6 +51,9 @@ enum class Shared : std::uint8_t {
   embedded,       // the embedding's output
   hidden_states,  // the head's input
   positions,
+  attention_mask,  // that the model is called with
+  mask,            // the decoder's, of layers without a window and with one
+  window_mask,
   cosines,
   sines,
   kCount

@@ -71,29 +71,40 @@ void PyTorchLoop::micro_step(int number) {
   emit_.set_phase(Phase::forward);
   runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
   load_batch();
+  if (plan_.pytorch.attention_mask != AttentionMask::none) {
+    pass_[Shared::attention_mask] = copy_to_device(Role::attention_mask);
+  }
   pass_.forward();
   pass_.backward();
-  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::loss}) {
+  // With the loss goes the graph, and with it what reentrant checkpointing calls blocks with.
+  for (const Shared held :
+       {Shared::root_gradient, Shared::logits, Shared::window_mask, Shared::mask, Shared::sines,
+        Shared::cosines, Shared::positions, Shared::loss}) {
     const BufferId buffer = std::exchange(pass_[held], kNone);
     if (buffer != kNone) emit_.free(buffer);
   }
 }
 
-// Those of the micro-batch before live until the new ones are there. The copies are from memory that is
-// not pinned, so that the host waits for them, and for all that the compute stream did before.
+// Those of the micro-batch before live until the new ones are there.
 void PyTorchLoop::load_batch() {
-  const std::int64_t bytes = kTokenBytes * plan_.tokens();
   for (const Shared input : {Shared::tokens, Shared::targets}) {
     const Role role = input == Shared::tokens ? Role::tokens : Role::targets;
-    const BufferId host =
-        emit_.allocate({bytes, Category::inputs, role, kNone, Stream::compute, true});
-    const BufferId before =
-        std::exchange(pass_[input], emit_.allocate({bytes, Category::inputs, role}));
-    emit_.copy(Stream::compute, Operator::copy_host_to_device, bytes, host, pass_[input]);
-    emit_.host_wait(emit_.record(Stream::compute));
-    emit_.free(host);
+    const BufferId before = std::exchange(pass_[input], copy_to_device(role));
     if (before != kNone) emit_.free(before);
   }
+}
+
+// From memory that is not pinned, so that the host waits for the copy, and for all that the compute
+// stream did before.
+BufferId PyTorchLoop::copy_to_device(Role role) {
+  const std::int64_t bytes = kTokenBytes * plan_.tokens();
+  const BufferId host =
+      emit_.allocate({bytes, Category::inputs, role, kNone, Stream::compute, true});
+  const BufferId device = emit_.allocate({bytes, Category::inputs, role});
+  emit_.copy(Stream::compute, Operator::copy_host_to_device, bytes, host, device);
+  emit_.host_wait(emit_.record(Stream::compute));
+  emit_.free(host);
+  return device;
 }
 
 }  // namespace foreshard::lowering

@@ -23,6 +23,7 @@ class PyTorchLoop {
   void allocate_buffers(ModuleId module);
   void micro_step(int number);
   void load_batch();
+  BufferId copy_to_device(Role role);
 
   const Job& job_;
   const Plan& plan_;

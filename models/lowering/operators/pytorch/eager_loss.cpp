@@ -20,7 +20,7 @@ struct Loss {
 
   bool widens() const { return is_wide && given != 4; }
   // Of the root's forward that computes the loss: the head's input, where no node saved it, is its last
-  // variable.
+  // variable. A mask that only the call holds dies with it.
   void end_of_model(Slot loss) {
     if (!w.code.loss_in_model) return;
     const Slot hidden_states = w.tensor(w.of_stream(w.z.T * w.z.D));
@@ -28,6 +28,10 @@ struct Loss {
     w.free({hidden_states});
     w.leave(root);
     w.returned({loss, logits});
+    if (w.plan.attention_mask == AttentionMask::none || w.plan.loop != TrainingLoop::plain) return;
+    const Slot mask = w.tensor(8 * w.z.T);
+    w.receive(mask, Shared::attention_mask);
+    w.free({mask});
   }
   // What nothing else holds dies; the training loop may hold a reference.
   void drop_logits() {
