@@ -281,7 +281,7 @@ Result<Job> make_job(const LlamaConfig& model, const Plan& given, const std::str
   if (!checked_plan) return tl::unexpected(checked_plan.error());
   const Plan& plan = *checked_plan;
   const DeviceTraits own = own_device_of(plan, own_device);
-  auto tree = with_frozen(implementation_of(plan).modules(model), plan, plan_file);
+  auto tree = as_trained(implementation_of(plan).modules(model), plan, plan_file);
   if (!tree) return tl::unexpected(tree.error());
   return checked({model,
                   with_llama_classes(plan, model),
@@ -302,7 +302,7 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   if (!checked_plan) return tl::unexpected(checked_plan.error());
   const Plan plan = with_llama_classes(*checked_plan, job.model);
   if (implementation_of(plan).modules != implementation_of(job.plan).modules ||
-      plan.frozen != job.plan.frozen || !plan.frozen.empty()) {
+      plan.frozen != job.plan.frozen || !plan.frozen.empty() || plan.lora != job.plan.lora || plan.lora.rank > 0) {
     return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine, job.own_device);
   }
   const DeviceTraits own = own_device_of(plan, job.own_device);

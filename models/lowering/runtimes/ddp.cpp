@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -23,7 +24,7 @@ Ddp::Ddp(const Job& job, const RankProgram& program, Emitter& emit)
       plan_(job.plan),
       program_(program),
       emit_(emit),
-      type_(job.plan.precision.storage),
+      type_(trained_storage(job.plan)),
       parameters_(job.tree.parameters.size()),
       gradients_(job.tree.parameters.size(), kNone) {}
 
@@ -109,6 +110,7 @@ void Ddp::rebuild_buckets() {
 
 void Ddp::begin_micro_step(bool is_last) {
   is_last_micro_step_ = is_last;
+  evaluates_ = false;
 }
 
 bool Ddp::ends_differently() const {
@@ -123,9 +125,9 @@ void Ddp::pre_forward(UnitId unit) {
   emit_.focus(unit, 0);
   for (Bucket& bucket : buckets_) bucket.ready = 0;
   const int recorded = is_static() ? 2 : 1;
-  if (!has_rebuilt_ && iterations_ >= recorded) rebuild_buckets();
+  if (!has_rebuilt_ && !evaluates_ && iterations_ >= recorded) rebuild_buckets();
   if (broadcasts_) broadcast_buffers();
-  broadcasts_ = reduces_now();
+  broadcasts_ = reduces_now() && !evaluates_;
 }
 
 // Two or more buffers are broadcast as one tensor, one as it is (flatten_dense_tensors).
@@ -148,16 +150,25 @@ void Ddp::broadcast_buffers() {
 }
 
 // _DDPSink: until the graph is known, callers get copies of the outputs.
-BufferId Ddp::returned(BufferId output) {
-  if (!is_static() || iterations_ > 0) return output;
-  const std::int64_t size = emit_.buffer(output).bytes;
-  const BufferId copy = emit_.allocate({size, Category::activations, Role::logits});
-  emit_.launch(
-      Stream::compute,
-      emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
-      emit_.intern_operator("aten::clone"), {&output, 1}, {&copy, 1});
-  emit_.free(output);
-  return copy;
+void Ddp::returned(std::span<BufferId*> outputs) {
+  if (!is_static() || iterations_ > 0) return;
+  std::vector<BufferId> originals;
+  for (BufferId* const output : outputs) {
+    const std::int64_t size = emit_.buffer(*output).bytes;
+    const BufferId copy = emit_.allocate({size, Category::activations, Role::logits});
+    emit_.launch(
+        Stream::compute,
+        emit_.intern(
+            {Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+        emit_.intern_operator("aten::clone"), {output, 1}, {&copy, 1});
+    originals.push_back(std::exchange(*output, copy));
+  }
+  for (const BufferId original : originals) emit_.free(original);
+}
+
+std::int64_t Ddp::bytes(ParameterId p) const {
+  const Parameter& parameter = job_.tree.parameters[static_cast<std::size_t>(p)];
+  return parameter.numel() * item_size(storage_of(plan_, parameter));
 }
 
 BufferId Ddp::parameter(ParameterId parameter) const {

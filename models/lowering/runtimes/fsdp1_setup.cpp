@@ -2,13 +2,19 @@
 #include <algorithm>
 
 #include "models/lowering/runtimes/fsdp1.hpp"
+#include "models/sharding/accelerate.hpp"
 
 namespace foreshard::lowering {
 
 // A model made on the meta device, then to_empty(): whole parameters, module by module. Then units,
 // the inner ones first, are flattened and sharded. A model that is larger than the device cannot have
 // been made so: it is made on the host, and FSDP moves each unit's parameters as it shards them.
-void Fsdp1::allocate_shards(const ModuleBuffers& buffers_of) {
+void Fsdp1::allocate_shards(const ModuleBuffers& given) {
+  const ModuleBuffers buffers_of = [&](ModuleId module) {
+    std::vector<BufferId> made = given(module);
+    buffers_.insert(buffers_.end(), made.begin(), made.end());
+    return made;
+  };
   std::vector<BufferId> wholes(places_.size(), kNone);
   std::int64_t bytes = 0;
   for (const Parameter& p : job_.tree.parameters) {
@@ -104,7 +110,22 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId>& wholes) {
   held(unit).shard = kept;
 }
 
+// buffer_dtype of the mixed precision (_cast_buffers_to_dtype_and_device).
+void Fsdp1::cast_buffers() {
+  if (!casts_buffers(plan_)) return;
+  const DType type = plan_.precision.param;
+  for (BufferId& buffer : buffers_) {
+    const std::int64_t elements = emit_.buffer(buffer).bytes / item_size(DType::fp32);
+    const BufferId cast = emit_.allocate({elements * item_size(type), Category::parameters,
+                                          Role::rope_table, kNone, Stream::compute, false, true});
+    emit_.launch(Stream::compute, {Operator::cast, type, DType::fp32, type, {elements}}, {buffer},
+                 {cast});
+    emit_.free(std::exchange(buffer, cast));
+  }
+}
+
 void Fsdp1::initialize_attributes() {
+  cast_buffers();
   for (std::size_t u = 0; u < states_.size(); ++u) {
     const auto unit = static_cast<UnitId>(u);
     if (!is_managed(unit)) continue;

@@ -23,6 +23,7 @@ class Fsdp1Sharded final : public Fsdp1 {
   void reduce(UnitId unit, BufferId gradient) override;
   std::vector<Stream> reduction_streams() const override;
 
+  BufferId allocate_full(UnitId unit, std::int64_t bytes);
   void reshard(UnitId unit, Stream current, bool frees);
   void keep_unreduced(UnitId unit, BufferId gradient);
   BufferId scatter(UnitId unit, BufferId padded);

@@ -1,5 +1,6 @@
 // The runtime's set-up: what a rank keeps of every parameter (section 1.2).
 #include "models/lowering/runtimes/fsdp2.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -31,7 +32,7 @@ void Fsdp2::select_trained() {
 }
 
 BufferId Fsdp2::allocate_shard(const ParameterShard& p, std::int64_t elements) {
-  return emit_.allocate({elements * item_size(plan_.precision.storage), Category::parameters,
+  return emit_.allocate({elements * item_size(storage_of(plan_, parameter_of(p))), Category::parameters,
                          Role::shard, emit_.parameter_name(p.parameter), Stream::compute,
                          plan_.offload.parameters, true});
 }
@@ -42,7 +43,7 @@ void Fsdp2::allocate_masters(UnitId unit) {
   const UnitLayout& shape = trained(unit);
   if (shape.parameters.empty()) return;
   const bool on_host = plan_.offload.parameters;
-  const std::int64_t element = item_size(plan_.precision.storage);
+  const std::int64_t element = item_size(trained_storage_);
   UnitShards& held = held_[static_cast<std::size_t>(unit)];
   if (plan_.offload.optimizer && !on_host) {
     for (const ParameterShard& p : shape.parameters) {
@@ -95,10 +96,10 @@ void Fsdp2::allocate_module(ModuleId id, const std::vector<UnitId>& unit_of,
 void Fsdp2::pad_shards(UnitId unit) {
   focus(unit);
   UnitShards& held = held_[static_cast<std::size_t>(unit)];
-  const std::int64_t element = item_size(plan_.precision.storage);
   for (std::size_t i = 0; i < held.shards.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
     BufferId& shard = held.shards[i];
+    const std::int64_t element = item_size(storage_of(plan_, parameter_of(p)));
     if (shard == kNone || emit_.buffer(shard).bytes == p.padded * element) continue;
     const BufferId unpadded = std::exchange(shard, allocate_shard(p, p.padded));
     emit_.free(unpadded);

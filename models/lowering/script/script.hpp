@@ -47,6 +47,7 @@ enum class Shared : std::uint8_t {
   targets,
   loss,
   root_gradient,  // the one that backward begins with
+  scaled_loss,    // that backward begins at, where it is not the loss itself
   logits,
   embedded,       // the embedding's output
   hidden_states,  // the head's input
@@ -103,6 +104,7 @@ struct Action {
     workspace,       // allocates `shared`, unless it is there already
     hand_over,       // what slot `index` holds becomes `shared`
     receive,         // what `shared` holds becomes slot `index`
+    returned,        // the model's forward returns the segment's slots `returned`
     host_wait        // the host reads a value that the compute stream is still to produce
   };
   Kind kind;
@@ -149,6 +151,7 @@ struct Segment {
   Slot input = kNone, output = kNone, gradient = kNone;
   bool has_input_gradient = true;  // otherwise backward ends here
   Slot new_gradient = kNone;       // that backward gives, where it is not the one that it was given
+  std::vector<Slot> returned;      // by the model to its caller
 };
 
 // What a Llama consists of. Another operator set is another function that makes these segments.

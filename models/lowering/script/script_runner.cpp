@@ -125,6 +125,12 @@ void ScriptRunner::run(Frame& frame, const Script& script, HookWalk& walk,
       case Action::Kind::receive:
         frame[action.index] = std::exchange((*this)[action.shared], kNone);
         break;
+      case Action::Kind::returned: {
+        std::vector<BufferId*> outputs;
+        for (const Slot slot : frame.segment->returned) outputs.push_back(&frame[slot]);
+        runtime_.returned(outputs);
+        break;
+      }
       case Action::Kind::host_wait: emit_.host_wait(emit_.record(Stream::compute)); break;
     }
   }

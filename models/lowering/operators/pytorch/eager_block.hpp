@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/lowering/script/script.hpp"
+#include "models/lowering/operators/pytorch/eager_writer.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
@@ -27,6 +27,6 @@ struct BlockSite {
 };
 
 // `block`: one that stands there.
-Segment eager_block(const Job& job, const BlockSite& site, ModuleId block);
+Segment eager_block(const Job& job, const BlockSite& site, GradMode grad, ModuleId block);
 
 }  // namespace foreshard::lowering

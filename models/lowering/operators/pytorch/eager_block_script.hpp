@@ -11,7 +11,7 @@ namespace foreshard::lowering {
 
 class EagerBlock {
  public:
-  EagerBlock(const Job& job, const BlockSite& site, ModuleId block);
+  EagerBlock(const Job& job, const BlockSite& site, GradMode grad, ModuleId block);
 
   Segment segment();
 
