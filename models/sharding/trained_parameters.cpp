@@ -193,6 +193,23 @@ std::vector<bool> has_gradients(const Job& job) {
   return found;
 }
 
+bool embedded_requires_gradient(const Plan& plan) {
+  return describes_pytorch(plan.operators) &&
+         plan.checkpointing.mode == CheckpointMode::transformers;
+}
+
+bool input_has_gradient(const Job& job, const std::vector<bool>& has_gradients, ModuleId module) {
+  switch (job.tree.modules[static_cast<std::size_t>(module)].kind) {
+    case ModuleKind::root:
+    case ModuleKind::model:
+    case ModuleKind::embedding:
+    case ModuleKind::rotary: return false;
+    default: break;
+  }
+  return embedded_requires_gradient(job.plan) ||
+         input_has_gradient(job.tree, has_gradients, module);
+}
+
 bool input_has_gradient(const ModuleTree& tree, const std::vector<bool>& has_gradients,
                         ModuleId module) {
   const Module& called = tree.modules[static_cast<std::size_t>(module)];

@@ -31,5 +31,9 @@ std::vector<bool> has_gradients(const Job& job);
 // before it. Token ids never have one.
 bool input_has_gradient(const ModuleTree& tree, const std::vector<bool>& has_gradients,
                         ModuleId module);
+// The same of a job, whose model may ask for the gradient of what was embedded: transformers'
+// gradient_checkpointing_enable() does (enable_input_require_grads).
+bool input_has_gradient(const Job& job, const std::vector<bool>& has_gradients, ModuleId module);
+bool embedded_requires_gradient(const Plan& plan);
 
 }  // namespace foreshard

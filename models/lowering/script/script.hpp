@@ -50,6 +50,7 @@ enum class Shared : std::uint8_t {
   scaled_loss,    // that backward begins at, where it is not the loss itself
   logits,
   embedded,       // the embedding's output
+  embedded_gradient,  // where that is a leaf of the graph, which then holds both
   hidden_states,  // the head's input
   positions,
   cosines,

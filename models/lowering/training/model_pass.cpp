@@ -163,7 +163,7 @@ void ModelPass::embedding_backward(BufferId gradient) {
 
 void ModelPass::leave_autocast() {
   for (Frame& block : blocks_) runner_.run(block, block.segment->end_of_autocast, walk_);
-  runner_.run(head_, operators_.head.end_of_autocast, walk_);
+  runner_.run(head_, head_.segment->end_of_autocast, walk_);
 }
 
 void ModelPass::recompute(Frame& block) {

@@ -22,7 +22,8 @@ void PlainLoop::micro_step(int number) {
   load_batch();
   pass_.forward();
   pass_.backward();
-  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::loss}) {
+  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::embedded,
+                            Shared::embedded_gradient, Shared::loss}) {
     free_shared(held);
   }
 }

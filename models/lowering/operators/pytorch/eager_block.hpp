@@ -21,6 +21,7 @@ struct BlockSite {
   bool is_unit = false;
   // Whether anything below trains, and which of the block's own parameters do.
   bool input_requires_gradient = true;
+  bool input_is_leaf = false;  // of the graph
   std::vector<bool> trains{};
 
   bool operator==(const BlockSite&) const = default;

@@ -47,6 +47,8 @@ class EagerBlock {
 
   bool keeps_attention() const;
   bool stops_early() const;
+  // What a frozen embedding gave, for whose gradient the model asks.
+  bool input_is_leaf() const { return site_.is_first && site_.input_is_leaf; }
 
   void backward();
   void end_node(bool again, EagerWriter::Reads saved, Slot gradient);

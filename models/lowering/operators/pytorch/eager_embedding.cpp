@@ -123,6 +123,10 @@ Segment eager_embedding(const Job& job, GradMode grad) {
   if (!w.has_backward()) return std::move(w.segment);
   constexpr std::int64_t kFewTokens = 3072;
   w.begin(w.segment.backward, Thread::autograd);
+  if (!w.trains({embed, 0})) {
+    w.hand_over(dx, Shared::embedded_gradient);
+    return std::move(w.segment);
+  }
   w.enter(embed);
   const Slot weight = w.gradient(embed, V * D);
   if (T > kFewTokens) {

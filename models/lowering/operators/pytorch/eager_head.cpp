@@ -54,7 +54,7 @@ Segment eager_head(const Job& job, GradMode grad) {
 
   w.begin(w.segment.forward);
   w.set_requires_gradient(
-      x, input_has_gradient(job.tree, has_gradients(job), job.tree.find("model.norm")));
+      x, input_has_gradient(job, has_gradients(job), job.tree.find("model.norm")));
   const Slot normalized = norm_forward(w, norm, x);
   if (w.code.norm_replaces_input) w.drop({x});
   if (w.code.has_inner_model) end_of_inner_model(w, x);

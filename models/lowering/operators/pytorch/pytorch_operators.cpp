@@ -27,8 +27,13 @@ struct Recorded {
 Recorded describe_training(const Job& job, const std::vector<bool>& has_gradients, ModuleId block,
                            BlockSite& site) {
   if (job.tree.trains_whole) return {};
-  site.input_requires_gradient = input_has_gradient(job.tree, has_gradients, block);
+  site.input_requires_gradient = input_has_gradient(job, has_gradients, block);
   Recorded found{site.input_requires_gradient, site.input_requires_gradient};
+  const ParameterId embedding = job.tree.modules[static_cast<std::size_t>(
+                                                     job.tree.find("model.embed_tokens"))]
+                                    .parameters.front();
+  site.input_is_leaf = site.is_first && site.input_requires_gradient &&
+                       !has_gradients[static_cast<std::size_t>(embedding)];
   const std::int32_t layer = job.tree.modules[static_cast<std::size_t>(block)].layer;
   for (std::size_t p = 0; p < has_gradients.size(); ++p) {
     const Module& owner = job.tree.modules[static_cast<std::size_t>(job.tree.parameters[p].module)];
