@@ -160,11 +160,15 @@ void PyTorchClipping::clip_flat_shards(const std::vector<OptimizerTensors>& tens
     }
   }
   const auto bytes = kScalar * static_cast<std::int64_t>(norms.size());
-  const BufferId all = tensors_.make("aten::stack", bytes, {norms.front()});
-  tensors_.free_reversed(norms);
-  const BufferId local = tensors_.make("aten::linalg_vector_norm", kScalar, {all});
-  tensors_.free({all});
-  const BufferId sums = tensors_.make("aten::pow", kScalar, {local});
+  BufferId local = kNone;
+  if (!norms.empty()) {
+    const BufferId all = tensors_.make("aten::stack", bytes, {norms.front()});
+    tensors_.free_reversed(norms);
+    local = tensors_.make("aten::linalg_vector_norm", kScalar, {all});
+    tensors_.free({all});
+  }
+  const BufferId sums =
+      tensors_.make("aten::pow", kScalar, {local == kNone ? zero_ : local});
   sum_over_ranks(sums);
   const BufferId total = tensors_.make("aten::pow", kScalar, {sums});
   tensors_.free({sums});
@@ -175,7 +179,7 @@ void PyTorchClipping::clip_flat_shards(const std::vector<OptimizerTensors>& tens
   const BufferId clamped = tensors_.make("aten::clamp", kScalar, {factor});
   // In another type than the norm's, the factor and the norm are cast: the factor for each gradient.
   BufferId returned = kNone;
-  if (element_ != kScalar) {
+  if (element_ != kScalar && !norms.empty()) {
     for (std::size_t n = 0; n < norms.size(); ++n) {
       emit_.free(tensors_.make("aten::_to_copy", element_, {clamped}));
     }
