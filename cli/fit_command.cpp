@@ -4,14 +4,17 @@
 #include <optional>
 
 #include "cli/commands.hpp"
-#include "cli/common/job_options.hpp"
 #include "cli/common/open_trace.hpp"
 #include "cli/common/output.hpp"
+#include "cli/common/question_options.hpp"
 #include "cli/observed_run.hpp"
 #include "models/base/figures.hpp"
+#include "models/question/question_json.hpp"
+#include "models/question/question_text.hpp"
 #include "simulator/fit/fit.hpp"
 #include "simulator/fit/observed_runs.hpp"
 #include "simulator/predict/prediction.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -54,11 +57,11 @@ class Fit : public Command {
     options.words("--observed", observed_,
                   {"[MODEL@RANKS[xNODES]:]PLAN=TOKENS_PER_S[/gpu]",
                    "throughput of a run of that plan, of all its ranks or of one GPU"});
-    options.text("--model", runs_.model, {"MODEL", "model of the observed runs that name none"},
+    options.text("--model", runs_.said.model, {"MODEL", "model of the observed runs that name none"},
                  ValueKind::model);
-    options.whole_number("--ranks", runs_.ranks, {1, kMostRanks},
+    options.whole_number("--ranks", runs_.said.ranks, {1, kMostRanks},
                          {"RANKS", "number of ranks of the observed runs that name none"});
-    options.whole_number("--nodes", runs_.nodes, {1, kMostRanks},
+    options.whole_number("--nodes", runs_.said.nodes, {1, kMostRanks},
                          {"NODES", "number of nodes of the observed runs that name no ranks", false,
                           "as many ranks per node as the machine holds"});
     options.machine(machine_, {"MACHINE", "machine of the observed runs, as for `predict`"});
@@ -69,17 +72,20 @@ class Fit : public Command {
   Result<int> run() override;
 
  private:
-  Result<simulator::CostTable> fit_recordings() const;
-  Result<simulator::DeviceRates> fit_throughputs(const Machine& machine) const;
+  // `asked`: the questions of the recordings, a line each.
+  Result<simulator::CostTable> fit_recordings(std::string& asked) const;
+  Result<simulator::DeviceRates> fit_throughputs(const Machine& machine,
+                                                 std::vector<std::string>& questions,
+                                                 std::string& asked) const;
 
   static constexpr std::int64_t kMostRanks = 1'000'000;
   std::vector<std::string> traces_, observed_;
   std::string with_, costs_, machine_;
-  JobOptions runs_;
+  QuestionOptions runs_;
   bool report_ = false, is_quiet_ = false;
 };
 
-Result<simulator::CostTable> Fit::fit_recordings() const {
+Result<simulator::CostTable> Fit::fit_recordings(std::string& asked) const {
   std::vector<std::unique_ptr<traces::Trace>> traces;
   std::vector<simulator::Recording> recordings;
   for (const std::string& path : traces_) {
@@ -87,6 +93,8 @@ Result<simulator::CostTable> Fit::fit_recordings() const {
     if (!trace) return tl::unexpected(trace.error());
     traces.push_back(std::make_unique<traces::Trace>(std::move(*trace)));
     recordings.push_back({path, traces.back().get()});
+    const std::string line = traces::recorded_question_line(traces.back()->metadata) + "\n";
+    if (asked.find(line) == std::string::npos) asked += line;
   }
   std::optional<simulator::KnownCosts> known;
   if (!with_.empty()) {
@@ -119,12 +127,16 @@ void warn_where_memory_lacks(const simulator::ObservedRun& run, const Machine& m
        "; are the plan, the model and the ranks those of the run?");
 }
 
-Result<simulator::DeviceRates> Fit::fit_throughputs(const Machine& machine) const {
+Result<simulator::DeviceRates> Fit::fit_throughputs(const Machine& machine,
+                                                    std::vector<std::string>& questions,
+                                                    std::string& asked) const {
   std::vector<simulator::ObservedRun> runs;
   for (const std::string& text : observed_) {
-    auto run = observed_run(text, runs_, machine);
+    auto run = observed_run(text, runs_, machine_);
     if (!run) return tl::unexpected(run.error());
     warn_where_memory_lacks(*run, machine);
+    questions.push_back(question_json(run->job));
+    asked += question_line(run->job) + "\n";
     runs.push_back(std::move(*run));
   }
   auto rates = simulator::fit_observed(runs, machine, machine_);
@@ -142,8 +154,9 @@ Result<int> Fit::run() {
                 "is missing; expected both --observed and --machine, or neither");
   }
   simulator::CostTable table;
+  std::string asked;  // what was recorded, a line each
   if (!traces_.empty()) {
-    auto fitted = fit_recordings();
+    auto fitted = fit_recordings(asked);
     if (!fitted) return tl::unexpected(fitted.error());
     table = std::move(*fitted);
   }
@@ -155,9 +168,12 @@ Result<int> Fit::run() {
                   "was recorded on a processor (" + table.machine_name +
                       "); expected recordings of accelerators beside --observed");
     }
-    auto rates = fit_throughputs(*machine);
+    std::vector<std::string> questions;
+    if (!table.question.empty()) questions.push_back(table.question);
+    auto rates = fit_throughputs(*machine, questions, asked);
     if (!rates) return tl::unexpected(rates.error());
     table.rates = std::move(*rates);
+    table.question = merged_question_json(questions);
     if (traces_.empty()) {
       table.machine_name = machine->name;
       table.is_accelerator = true;
@@ -167,7 +183,7 @@ Result<int> Fit::run() {
   if (!readable) return tl::unexpected(readable.error());
   const auto saved = simulator::save_cost_table(table, costs_);
   if (!saved || !report_) return written(saved);
-  return written(show((traces_.empty() ? "" : simulator::fit_report(table)) +
+  return written(show(asked + (traces_.empty() ? "" : simulator::fit_report(table)) +
                       (table.rates ? simulator::observed_report(*table.rates) : "")));
 }
 

@@ -115,4 +115,10 @@ Result<DeviceTraits> own_device(const std::string& device, const AttentionChoice
   return attention.apply(gpus->devices.front().traits);
 }
 
+OwnDevice own_device_by(const AttentionChoice& attention) {
+  return [attention](const std::string& device, const std::optional<Machine>& machine) {
+    return own_device(device, attention, machine);
+  };
+}
+
 }  // namespace foreshard::cli

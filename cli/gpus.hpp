@@ -12,6 +12,7 @@
 #include "executor/run/training.hpp"
 #include "models/base/device_traits.hpp"
 #include "models/hardware/hardware.hpp"
+#include "models/question/asked.hpp"
 
 namespace foreshard::cli {
 
@@ -42,5 +43,7 @@ struct AttentionChoice {
 // or else of this one.
 Result<DeviceTraits> own_device(const std::string& device, const AttentionChoice& attention,
                                 const std::optional<Machine>& machine);
+// The same for a question that is being made.
+OwnDevice own_device_by(const AttentionChoice& attention);
 
 }  // namespace foreshard::cli

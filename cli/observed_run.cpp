@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/common/output.hpp"
+#include "cli/gpus.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -24,7 +25,7 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 // Takes "MODEL@RANKS[xNODES]:" off the front.
-Result<void> read_job(std::string_view& text, JobOptions& job) {
+Result<void> read_job(std::string_view& text, Asked& job) {
   const std::size_t at = text.find('@');
   const std::size_t colon = at == std::string_view::npos ? at : text.find(':', at);
   if (colon == std::string_view::npos) return {};
@@ -46,11 +47,11 @@ Result<void> read_job(std::string_view& text, JobOptions& job) {
 
 }  // namespace
 
-Result<simulator::ObservedRun> observed_run(const std::string& given, const JobOptions& defaults,
-                                            const Machine& machine) {
+Result<simulator::ObservedRun> observed_run(const std::string& given, const QuestionOptions& defaults,
+                                            const std::string& machine_id) {
   std::string_view text = given;
-  JobOptions options = defaults;
-  if (auto ok = read_job(text, options); !ok) return tl::unexpected(ok.error());
+  QuestionOptions options = defaults;
+  if (auto ok = read_job(text, options.said); !ok) return tl::unexpected(ok.error());
   const std::size_t equals = text.rfind('=');
   if (equals == std::string_view::npos) return fail("", "--observed", given + ": " + kForm);
   std::string_view figure = text.substr(equals + 1);
@@ -63,21 +64,23 @@ Result<simulator::ObservedRun> observed_run(const std::string& given, const JobO
   }
   options.plan = text.substr(0, equals);
   if (options.plan.empty()) return fail("", "--observed", given + " has no plan; " + kForm);
-  if (options.model.empty() || options.ranks < 1) {
-    return fail("", options.model.empty() ? "--model" : "--ranks",
+  if (options.said.model.empty() || options.said.ranks < 1) {
+    return fail("", options.said.model.empty() ? "--model" : "--ranks",
                 "is missing for " + given + "; expected it, or MODEL@RANKS: before the plan");
   }
-  auto job = options.load(&machine);
-  if (!job) return tl::unexpected(job.error());
-  const double per_second = *tokens * (is_per_gpu ? options.ranks : 1);
-  const double step_ns = 1e9 * static_cast<double>(tokens_per_step(*job)) / per_second;
+  options.said.machine = machine_id;
+  auto asked = options.load(own_device_by({}));
+  if (!asked) return tl::unexpected(asked.error());
+  const Job& job = asked->job;
+  const double per_second = *tokens * (is_per_gpu ? job.ranks : 1);
+  const double step_ns = 1e9 * static_cast<double>(tokens_per_step(job)) / per_second;
   constexpr double kLongestNs = 1e15;
   if (!(step_ns >= 1 && step_ns <= kLongestNs)) {
     return fail("", "--observed",
                 given + " is a step of " + std::to_string(step_ns / 1e9) +
                     " s; expected tokens per second of a run");
   }
-  return simulator::ObservedRun{options.plan, std::move(*job),
+  return simulator::ObservedRun{options.plan, job,
                                 Nanoseconds(static_cast<std::int64_t>(step_ns))};
 }
 

@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "cli/common/job_options.hpp"
+#include "cli/common/question_options.hpp"
 #include "simulator/fit/observed_runs.hpp"
 
 namespace foreshard::cli {
 
-// `defaults` has the model, ranks and nodes of runs that name none. What is wrong names the text.
-Result<simulator::ObservedRun> observed_run(const std::string& text, const JobOptions& defaults,
-                                            const Machine& machine);
+// `defaults` has the model, ranks and nodes of runs that name none, `machine_id` is what --machine takes. What is wrong names the text.
+Result<simulator::ObservedRun> observed_run(const std::string& text, const QuestionOptions& defaults,
+                                            const std::string& machine_id);
 
 }  // namespace foreshard::cli

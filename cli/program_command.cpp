@@ -2,11 +2,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/common/job_options.hpp"
 #include "cli/common/output.hpp"
+#include "cli/common/question_options.hpp"
 #include "cli/gpus.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
+#include "models/question/question_json.hpp"
+#include "models/question/question_text.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -21,7 +23,8 @@ ordered_json buffers_json(std::span<const BufferId> ids) {
 
 ordered_json to_json(const Job& job, const RankProgram& program, std::int64_t number) {
   const Program& step = program.step(number);
-  ordered_json out = {{"model", job.model.name},
+  ordered_json out = {{"question", ordered_json::parse(question_json(job))},
+                      {"model", job.model.name},
                       {"ranks", job.ranks},
                       {"rank", program.place.rank},
                       {"step", number},
@@ -66,12 +69,11 @@ class PrintProgram : public Command {
   Result<int> run() override;
 
  private:
-  JobOptions job_;
+  QuestionOptions question_;
   AttentionChoice attention_;
   JsonOutput json_;
   int rank_ = 0;
   std::int64_t step_ = 2;
-  std::string device_ = "cpu", machine_;
 };
 
 CommandText PrintProgram::text() const {
@@ -87,28 +89,18 @@ CommandText PrintProgram::text() const {
 }
 
 void PrintProgram::add_to(Options& options) {
-  job_.add_to(options);
-  options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank whose program to print"});
-  options.choice(
-      "--device", device_, {"cpu", "cuda"},
-      {"DEVICE", "device that Foreshard's own operators run on; cuda is the GPU of the machine"});
+  question_.add_to(options);
+  question_.add_device_to(options);
   attention_.add_to(options);
-  options.machine(machine_, {"MACHINE", "machine whose GPU the program is for"});
+  options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank whose program to print"});
   options.whole_number("--step", step_, {0, INT64_MAX}, {"STEP", "step to print; 0 is the set-up"});
   json_.add_to(options);
 }
 
 Result<int> PrintProgram::run() {
-  std::optional<Machine> machine;
-  if (!machine_.empty()) {
-    auto loaded = load_machine(machine_);
-    if (!loaded) return tl::unexpected(loaded.error());
-    machine = std::move(*loaded);
-  }
-  const auto own = own_device(device_, attention_, machine);
-  if (!own) return tl::unexpected(own.error());
-  auto job = job_.load(machine ? &*machine : nullptr, *own);
-  if (!job) return tl::unexpected(job.error());
+  const auto asked = question_.load(own_device_by(attention_));
+  if (!asked) return tl::unexpected(asked.error());
+  const Job* const job = &asked->job;
   if (rank_ >= job->ranks) {
     return fail("", "--rank",
                 std::to_string(rank_) + " is not a rank of the job; expected 0 to " +
@@ -119,7 +111,7 @@ Result<int> PrintProgram::run() {
   Result<void> done;
   if (json_.is_wanted()) done = json_.write(to_json(*job, program, step_), -1);
   if (done && !json_.is_standard_output()) {
-    done = show(to_text(program, program.step(step_), job->tree));
+    done = show(question_text(*job) + to_text(program, program.step(step_), job->tree));
   }
   return written(done);
 }

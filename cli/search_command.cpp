@@ -8,10 +8,12 @@
 #include "cli/common/cost_sources.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
+#include "cli/gpus.hpp"
 #include "cli/search_text.hpp"
 #include "models/base/figures.hpp"
+#include "models/hardware/device_names.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
-#include "models/plan/plan_words.hpp"
+#include "models/question/question_json.hpp"
 #include "simulator/search/default_space.hpp"
 #include "simulator/search/prices.hpp"
 #include "simulator/search/search_report.hpp"
@@ -36,12 +38,12 @@ class Search : public Command {
  private:
   Result<void> check_options() const;
   Result<SearchRequest> load_request();
-  Result<Plan> load_base() const;
+  Result<Question> load_base() const;
   Result<std::vector<int>> sizes() const;
   Result<void> load_machines();
   Result<void> load_costs();
   Result<void> load_prices();
-  Result<std::vector<SearchTarget>> targets() const;
+  Result<std::vector<SearchTarget>> targets(bool may_be_ours) const;
   Result<void> write_answers(const SearchRequest& request, const SearchAnswer& answer) const;
 
   JsonOutput json_;
@@ -55,6 +57,7 @@ class Search : public Command {
   int top_ = 5;
   bool verifies_ = false, is_quiet_ = false;
   std::vector<Machine> loaded_machines_;
+  std::vector<std::string> machine_ids_;  // of those, as they were named
   std::optional<simulator::CostTable> loaded_costs_;
   simulator::Prices loaded_prices_;
 };
@@ -109,6 +112,7 @@ Result<void> Search::load_machines() {
       if (!ok) return ok;
     }
     loaded_machines_.push_back(std::move(*machine));
+    machine_ids_.push_back(name);
   }
   return {};
 }
@@ -156,7 +160,8 @@ int fewest_nodes(int gpus, const Machine& machine) {
   return nodes;
 }
 
-Result<std::vector<SearchTarget>> Search::targets() const {
+// `may_be_ours`: some plan may have Foreshard's operators.
+Result<std::vector<SearchTarget>> Search::targets(bool may_be_ours) const {
   const auto all_sizes = sizes();
   if (!all_sizes) return tl::unexpected(all_sizes.error());
   std::vector<SearchTarget> found;
@@ -167,16 +172,24 @@ Result<std::vector<SearchTarget>> Search::targets() const {
             " nodes";
       continue;
     }
-    if (loaded_machines_.empty()) found.push_back({nullptr, gpus, nodes_.value_or(0), 0});
-    for (const Machine& machine : loaded_machines_) {
+    if (loaded_machines_.empty()) found.push_back({nullptr, gpus, nodes_.value_or(0)});
+    for (std::size_t m = 0; m < loaded_machines_.size(); ++m) {
+      const Machine& machine = loaded_machines_[m];
       if (nodes_ && gpus / *nodes_ > machine.gpus_per_node) {
         why = std::to_string(gpus) + " GPUs on " + std::to_string(*nodes_) +
               " nodes are more than " + std::to_string(machine.gpus_per_node) + " on a node of " +
               machine.id;
         continue;
       }
-      found.push_back({&machine, gpus, nodes_.value_or(fewest_nodes(gpus, machine)),
-                       simulator::price_of(machine, loaded_prices_).usd_per_hour});
+      SearchTarget target{&machine, gpus, nodes_.value_or(fewest_nodes(gpus, machine)),
+                          simulator::price_of(machine, loaded_prices_).usd_per_hour};
+      target.machine_id = machine_ids_[m];
+      if (may_be_ours && !is_tpu(machine)) {
+        const auto device = own_device("cuda", {}, machine);
+        if (!device) return tl::unexpected(device.error());
+        target.own_device = *device;
+      }
+      found.push_back(std::move(target));
     }
   }
   if (found.empty())
@@ -184,21 +197,32 @@ Result<std::vector<SearchTarget>> Search::targets() const {
   return found;
 }
 
-Result<Plan> Search::load_base() const {
-  auto loaded = base_.empty() ? Result<ConvertedPlan>(ConvertedPlan()) : read_any_plan(base_);
-  if (!loaded) return tl::unexpected(loaded.error());
-  if (loaded->is_foreign()) note(base_ + ": " + conversion_origin(*loaded));
-  for (const std::string& warning : conversion_warnings(*loaded)) warn(warning);
-  Result<Plan> plan = completed(*loaded);
-  if (!plan || operators_.empty()) return plan;
-  // PyTorch's own default, where no file says otherwise.
-  if (base_.empty() && operators_ != word(OperatorSetName::foreshard)) {
-    plan->optimizer.kernel = OptimizerKernel::foreach;
+// The question that the space varies. Which machines there are decides its subject; that of each target is
+// its own.
+Result<Question> Search::load_base() const {
+  Asked asked;
+  asked.model = model_;
+  asked.costs = costs_;
+  asked.ranks = 1;
+  if (!operators_.empty()) asked.operators = operators_named(operators_);
+  if (!base_.empty()) {
+    auto loaded = read_any_plan(base_);
+    if (!loaded) return tl::unexpected(loaded.error());
+    if (loaded->is_foreign()) note(base_ + ": " + conversion_origin(*loaded));
+    for (const std::string& warning : conversion_warnings(*loaded)) warn(warning);
+    asked.plan = std::move(*loaded);
   }
-  for (std::size_t n = 0; n < kWords<OperatorSetName>.size(); ++n) {
-    if (kWords<OperatorSetName>[n] == operators_) plan->operators = static_cast<OperatorSetName>(n);
+  RecordedBy recorded;
+  if (loaded_costs_) recorded.operators = operators_in(loaded_costs_->question);
+  const auto is_gpu = [](const Machine& machine) { return !is_tpu(machine); };
+  const auto& machines = loaded_machines_;
+  const auto gpu = std::find_if(machines.begin(), machines.end(), is_gpu);
+  if (!machines.empty()) recorded.machine = gpu == machines.end() ? machines.front() : *gpu;
+  if (machines.empty() && loaded_costs_ && loaded_costs_->is_accelerator) {
+    recorded.machine = machine_reported_as(loaded_costs_->machine_name);
   }
-  return plan;
+  return question_of(asked, recorded,
+                     [](const auto&, const auto&) { return Result<DeviceTraits>(DeviceTraits{}); });
 }
 
 Result<void> Search::check_options() const {
@@ -214,9 +238,8 @@ Result<void> Search::check_options() const {
 
 Result<SearchRequest> Search::load_request() {
   SearchRequest request;
-  auto model = load_llama_config(model_);
-  if (!model) return tl::unexpected(model.error());
-  request.model = std::move(*model);
+  if (auto ok = load_costs(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = load_machines(); !ok) return tl::unexpected(ok.error());
   auto base = load_base();
   if (!base) return tl::unexpected(base.error());
   request.base = std::move(*base);
@@ -236,11 +259,12 @@ Result<SearchRequest> Search::load_request() {
     return fail(space_, "batch.accumulation",
                 "varies, but --tokens-per-step decides it; expected one of the two");
   }
-  if (auto ok = load_costs(); !ok) return tl::unexpected(ok.error());
   request.costs = loaded_costs_ ? &*loaded_costs_ : nullptr;
-  if (auto ok = load_machines(); !ok) return tl::unexpected(ok.error());
   if (auto ok = load_prices(); !ok) return tl::unexpected(ok.error());
-  auto all_targets = targets();
+  request.names_operators = !operators_.empty() || !base_.empty();
+  const bool may_be_ours =
+      request.base.plan.operators == OperatorSetName::foreshard || varies("operators");
+  auto all_targets = targets(may_be_ours);
   if (!all_targets) return tl::unexpected(all_targets.error());
   request.targets = std::move(*all_targets);
   const bool has_price = std::any_of(request.targets.begin(), request.targets.end(),
@@ -341,7 +365,8 @@ void Search::add_to(Options& options) {
       "--objective", objective_, {"tokens_per_s", "time", "cost"},
       {"OBJECTIVE", "what is best: most tokens/s, the shortest step, or the least cost"});
   options.choice("--operators", operators_, {"foreshard", "pytorch-eager", "pytorch-compile"},
-                 {"OPERATORS", "operators of the plans", false, "those of the base plan"});
+                 {"OPERATORS", "operators of the plans", false,
+                  "those of the base plan; else PyTorch's on GPUs, Foreshard's on this CPU"});
   options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});

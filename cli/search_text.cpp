@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/base/figures.hpp"
+#include "models/question/question_text.hpp"
 #include "profiler/report/format.hpp"
 #include "simulator/search/search_report.hpp"
 
@@ -56,20 +57,35 @@ std::string training(const SearchRequest& request, const FoundPlan& best) {
   return text + ".\n";
 }
 
+// The question of the first target, and how many others there are.
+std::string asked(const SearchRequest& request) {
+  const simulator::SearchTarget& first = request.targets.front();
+  std::string text =
+      question_line(simulator::question_on(request, first, request.base.plan)) + "\n";
+  std::string others;
+  for (std::size_t t = 1; t < request.targets.size(); ++t) {
+    others += (others.empty() ? "" : ", ") + simulator::target_name(request.targets[t]);
+  }
+  if (!others.empty()) text += profiler::wrap("The same on " + others + ".");
+  std::string keys;
+  for (const PlanAxis& axis : request.space) keys += (keys.empty() ? "" : ", ") + axis.name;
+  return text + (keys.empty() ? "" : profiler::wrap("What varies: " + keys + "."));
+}
+
 }  // namespace
 
 std::string search_text(const SearchRequest& request, const SearchAnswer& answer) {
   if (answer.top.empty()) {
-    return counts(answer) + (answer.over_budget > 0 ? "No plan that fits is within the budget.\n"
+    return asked(request) + counts(answer) + (answer.over_budget > 0 ? "No plan that fits is within the budget.\n"
                              : answer.fitting > 0   ? "The step times are unknown.\n"
                                                     : "No plan fits.\n");
   }
   const FoundPlan& best = answer.top.front();
-  std::string text = counts(answer);
+  std::string text = asked(request) + counts(answer);
   text += formatted(
       "\nThe best plan for %s is on %s: a step takes %s (90 %%: %s to %s), %.0f tokens/s, "
       "%s reserved.\n",
-      request.model.name.c_str(), simulator::target_name(best.target).c_str(),
+      request.base.model.name.c_str(), simulator::target_name(best.target).c_str(),
       duration(best.step_time.count()).c_str(), duration(best.step_time_low.count()).c_str(),
       duration(best.step_time_high.count()).c_str(), best.tokens_per_s,
       binary_bytes(best.peak_reserved).c_str());

@@ -9,9 +9,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/common/host_memory_check.hpp"
-#include "cli/common/job_options.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
+#include "cli/common/question_options.hpp"
 #include "cli/gpus.hpp"
 #include "cli/interruption.hpp"
 #include "cli/train_processes.hpp"
@@ -74,7 +74,7 @@ class Train : public Command {
                                                std::vector<executor::OutputClaim>& claims) const;
   int finish(const Job& job, const TrainingResult& result, executor::Transport* transport) const;
 
-  JobOptions job_;
+  QuestionOptions question_;
   AttentionChoice attention_;
   JsonOutput json_;
   std::int64_t steps_ = 0, seed_ = 0;
@@ -131,10 +131,11 @@ Result<void> Train::check_options() const {
 
 Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
-  auto job = job_.load(nullptr, own_device);
-  if (!job) return tl::unexpected(job.error());
+  auto asked = question_.load([&](const auto&, const auto&) { return Result<DeviceTraits>(own_device); });
+  if (!asked) return tl::unexpected(asked.error());
+  Job* const job = &asked->job;
   if (job->plan.operators != OperatorSetName::foreshard) {
-    return fail(job_.plan, "operators",
+    return fail(question_.plan, "operators",
                 "are described for predictions; expected \"foreshard\", which can be run");
   }
   if (tunes_ && job->plan.pytorch.deterministic) {
@@ -315,7 +316,7 @@ CommandText Train::text() const {
 }
 
 void Train::add_to(Options& options) {
-  job_.add_to(options);
+  question_.add_job_to(options);
   options.whole_number(
       "--steps", steps_, {1, INT64_MAX},
       {"STEPS", "number of the last step, counted from 1 also after --resume", true});

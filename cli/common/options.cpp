@@ -200,11 +200,11 @@ void Options::choice(const std::string& names, std::string& value, std::vector<s
   all_.back().choices = std::move(choices);
 }
 
-void Options::model(std::string& value) {
+void Options::model(std::string& value, bool is_required) {
   add("--model",
       {"MODEL",
        "Hugging Face model folder, its config.json, or a name that `foreshard list models` prints",
-       true},
+       is_required, is_required ? "" : "that of --question"},
       ValueKind::model, [&value](const auto& given) { value = given; });
   files_.push_back({"--model", [&value] { return std::vector{value}; }, false});
 }

@@ -64,7 +64,7 @@ class Options {
   void size(const std::string& names, std::optional<std::int64_t>& bytes, OptionText text);
   void choice(const std::string& names, std::string& value, std::vector<std::string> choices,
               OptionText text);
-  void model(std::string& value);
+  void model(std::string& value, bool is_required = true);
   void machine(std::string& value, OptionText text);
   // Files that are read. One that is given twice is read twice.
   void input(const std::string& names, std::string& path, OptionText text);

@@ -15,7 +15,9 @@
 #include "executor/run/run_exports.hpp"
 #include "executor/run/tags.hpp"
 #include "models/base/assertion.hpp"
+#include "models/question/question_json.hpp"
 #include "models/sharding/job.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -66,6 +68,7 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   run.ranks = job.ranks;
   run.threads_per_rank = options.threads_per_rank;
   run.more = traces::device_metadata(job.own_device);
+  run.more[traces::kQuestionKey] = question_json(job);
   if (options.cores > 0) run.more["cores"] = std::to_string(options.cores);
   if (options.device_memory) {
     run.more["device_memory_bytes"] = std::to_string(*options.device_memory);

@@ -8,6 +8,8 @@
 #include "models/base/json_text.hpp"
 #include "models/base/statistics.hpp"
 #include "models/program/attention_workspace.hpp"
+#include "models/question/question_json.hpp"
+#include "models/question/question_text.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
@@ -99,8 +101,10 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
 std::string training_json(const Job& job, const TrainingResult& result, const std::string& memory,
                           const std::string& trace) {
   const std::int64_t step_ns = steady_step_ns(result.steps);
-  ordered_json out = {
-      {"model", job.model.name}, {"ranks", job.ranks}, {"steps", ordered_json::array()}};
+  ordered_json out = {{"question", ordered_json::parse(question_json(job))},
+                      {"model", job.model.name},
+                      {"ranks", job.ranks},
+                      {"steps", ordered_json::array()}};
   for (const auto& s : result.steps) {
     out["steps"].push_back({{"step", s.step},
                             {"loss", s.loss},
@@ -149,7 +153,8 @@ std::string out_of_memory_text(const TrainingResult& result) {
 std::string training_text(const Job& job, const TrainingResult& result) {
   if (result.steps.empty()) return {};
   const std::int64_t step_ns = steady_step_ns(result.steps);
-  std::string text =
+  std::string text = question_text(job);
+  text +=
       formatted("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
                 result.steps.front().loss, result.steps.back().loss, result.steps.size(),
                 duration(step_ns).c_str(), tokens_per_second(job, step_ns));

@@ -61,10 +61,14 @@ constexpr Implementation kTransformers{.assumed = "transformers 5.5.4 (no paddin
 
 }  // namespace
 
-const Implementation& implementation_of(const Plan& plan) {
+ImplementationName implementation_name(const Plan& plan) {
   const bool is_pytorch = describes_pytorch(plan.operators);
-  switch (plan.pytorch.implementation.value_or(is_pytorch ? ImplementationName::torchtitan
-                                                          : ImplementationName::transformers)) {
+  return plan.pytorch.implementation.value_or(is_pytorch ? ImplementationName::torchtitan
+                                                         : ImplementationName::transformers);
+}
+
+const Implementation& implementation_of(const Plan& plan) {
+  switch (implementation_name(plan)) {
     case ImplementationName::torchtitan: break;
     case ImplementationName::torchtitan_2025_12: return kTorchtitan2025;
     case ImplementationName::torchtitan_2026_02: return kTorchtitan2026;

@@ -55,6 +55,7 @@ struct Implementation {
 
 // Where a plan names none, PyTorch's operators are torchtitan's; all others have the modules of
 // transformers.
+ImplementationName implementation_name(const Plan& plan);
 const Implementation& implementation_of(const Plan& plan);
 
 // Keys of the plan, not at their defaults, that the implementation decides itself: a sentence each.

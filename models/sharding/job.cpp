@@ -214,7 +214,6 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   }
   if (describes_pytorch(plan.operators) && plan.allocator.expandable_segments && job.machine &&
       !has_expandable_segments(*job.machine, plan.pytorch)) {
-    job.plan.allocator.expandable_segments = false;
     job.warnings.push_back(
         "allocator.expandable_segments: PyTorch " + to_string(plan.pytorch.version) +
         " has none on AMD's parts and goes on without them, as this answer does");
@@ -262,10 +261,6 @@ Result<Job> checked(Job job, const std::string& plan_file) {
 
 }  // namespace
 
-std::int64_t tokens_per_step(const Job& job) {
-  return job.plan.tokens() * job.plan.batch.accumulation * job.ranks;
-}
-
 int shard_group_size(const Job& job) {
   const bool is_whole =
       job.plan.runtime == RuntimeName::ddp || job.plan.sharding.strategy == Strategy::no_shard;
@@ -275,45 +270,50 @@ int shard_group_size(const Job& job) {
   return job.ranks / job.nodes;
 }
 
-Result<Job> make_job(const LlamaConfig& model, const Plan& given, const std::string& plan_file,
-                     int ranks, int nodes, const Machine* machine, const DeviceTraits& own_device) {
-  const auto checked_plan = with_operators_of(machine, given, plan_file);
-  if (!checked_plan) return tl::unexpected(checked_plan.error());
-  const Plan& plan = *checked_plan;
-  const DeviceTraits own = own_device_of(plan, own_device);
-  auto tree = as_trained(implementation_of(plan).modules(model), plan, plan_file);
+Result<Job> make_job(Question question, const std::string& plan_file) {
+  const Machine* const machine = question.machine ? &*question.machine : nullptr;
+  auto plan = with_operators_of(machine, question.plan, plan_file);
+  if (!plan) return tl::unexpected(plan.error());
+  question.own_device = own_device_of(*plan, question.own_device);
+  auto tree = as_trained(implementation_of(*plan).modules(question.model), *plan, plan_file);
   if (!tree) return tl::unexpected(tree.error());
-  return checked({model,
-                  with_llama_classes(plan, model),
-                  ranks,
-                  nodes,
-                  machine == nullptr ? std::nullopt : std::optional(*machine),
-                  own,
-                  device_of(plan, machine, own),
-                  std::move(*tree),
-                  {},
-                  {}},
-                 plan_file);
+  const DeviceTraits device = device_of(*plan, machine, question.own_device);
+  question.plan = with_llama_classes(std::move(*plan), question.model);
+  return checked({std::move(question), device, std::move(*tree), {}, {}}, plan_file);
+}
+
+Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
+                     int ranks, int nodes, const Machine* machine, const DeviceTraits& own_device) {
+  return make_job(Question{model,
+                           plan,
+                           ranks,
+                           nodes,
+                           machine == nullptr ? std::nullopt : std::optional(*machine),
+                           own_device,
+                           {},
+                           {},
+                           {}},
+                  plan_file);
 }
 
 Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_file) {
   const Machine* const machine = job.machine ? &*job.machine : nullptr;
+  Question question = job;
+  question.plan = given;
   const auto checked_plan = with_operators_of(machine, given, plan_file);
   if (!checked_plan) return tl::unexpected(checked_plan.error());
   const Plan plan = with_llama_classes(*checked_plan, job.model);
   if (implementation_of(plan).modules != implementation_of(job.plan).modules ||
-      plan.frozen != job.plan.frozen || !plan.frozen.empty() || plan.lora != job.plan.lora || plan.lora.rank > 0) {
-    return make_job(job.model, plan, plan_file, job.ranks, job.nodes, machine, job.own_device);
+      plan.frozen != job.plan.frozen || !plan.frozen.empty() || plan.lora != job.plan.lora ||
+      plan.lora.rank > 0) {
+    return make_job(std::move(question), plan_file);
   }
-  const DeviceTraits own = own_device_of(plan, job.own_device);
+  question.plan = plan;
+  question.own_device = own_device_of(plan, job.own_device);
+  const DeviceTraits device = device_of(plan, machine, question.own_device);
   const bool wraps_alike = plan.wrap == job.plan.wrap && plan.runtime == job.plan.runtime;
-  return checked({job.model,
-                  plan,
-                  job.ranks,
-                  job.nodes,
-                  job.machine,
-                  own,
-                  device_of(plan, machine, own),
+  return checked({std::move(question),
+                  device,
                   job.tree,
                   wraps_alike ? job.units : std::vector<Unit>(),
                   {}},

@@ -1,47 +1,35 @@
-// A job: a model, a plan, a number of ranks and a device that fit together, which is all that the step
-// program of any rank depends on.
+// A job: a question whose parts fit together, which is all that the step program of any rank depends on.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "models/base/device_traits.hpp"
 #include "models/base/error.hpp"
-#include "models/hardware/hardware.hpp"
-#include "models/llama/llama_config.hpp"
 #include "models/llama/module_tree.hpp"
-#include "models/plan/plan.hpp"
+#include "models/sharding/question.hpp"
 #include "models/sharding/units.hpp"
 
 namespace foreshard {
 
-struct Job {
-  LlamaConfig model;
-  Plan plan;
-  int ranks = 1;
-  int nodes = 0;  // 0: unknown; hybrid sharding over a node's ranks needs it
-  // What PyTorch's operators run on; nothing: an H100 SXM. Others do not depend on it.
-  std::optional<Machine> machine;
-  DeviceTraits own_device;  // what Foreshard's operators run on
-  DeviceTraits device;      // of the two, that of the plan's operators
+struct Job : Question {
+  DeviceTraits device;  // that of the plan's operators
   ModuleTree tree;
   std::vector<Unit> units;
   std::vector<std::string> warnings;  // settings of the plan that have no effect here
 };
 
-// Checks what only holds for a number of ranks: groups that divide it, nodes. `machine` may be
-// null. `own_device`: what Foreshard's operators run on, a CPU or a GPU (cuda_device.hpp).
+// Checks what only holds for a number of ranks: groups that divide it, nodes. `plan_file` is used in
+// messages only.
+Result<Job> make_job(Question question, const std::string& plan_file);
+
+// `machine` may be null. `own_device`: what Foreshard's operators run on, a CPU or a GPU (cuda_device.hpp).
 Result<Job> make_job(const LlamaConfig& model, const Plan& plan, const std::string& plan_file,
                      int ranks, int nodes = 0, const Machine* machine = nullptr,
                      const DeviceTraits& own_device = {});
 
-// A job of the same model and ranks by another plan. It shares what plans do not change: the tree.
+// A job of the same question but for its plan. It shares what plans do not change: the tree.
 Result<Job> replan(const Job& job, const Plan& plan, const std::string& plan_file);
-
-// Of all ranks and micro-steps.
-std::int64_t tokens_per_step(const Job& job);
 
 // Ranks that share one copy of the parameters.
 int shard_group_size(const Job& job);

@@ -10,6 +10,7 @@
 #include "profiler/analysis/operators.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -50,6 +51,8 @@ class Analyser {
       : trace_(trace), stop_(stop), memory_(by_rank(trace)), memory_span_(memory_span(trace)) {}
 
   Analysis analyse() {
+    result_.question = traces::recorded_question_json(trace_.metadata);
+    result_.question_line = traces::recorded_question_line(trace_.metadata);
     result_.complete = trace_.complete;
     result_.complete_until_ns = trace_.complete_until_ns;
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;

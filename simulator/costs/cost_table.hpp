@@ -170,6 +170,8 @@ struct CostTable {
   std::optional<DeviceRates> rates;        // learnt from steps whose time alone is known
   double doubt_scale = 1;  // how much further off than they admitted to unsure predictions were
 
+  std::string question;  // of what was recorded, as JSON (models/question); empty: unknown
+
   const ThreadCountCosts* regime(int threads) const;
 };
 

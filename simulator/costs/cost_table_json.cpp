@@ -301,6 +301,7 @@ std::string to_json(const CostTable& table) {
                               {"ranks", table.variation->ranks},
                               {"steps", table.variation->steps}};
   }
+  json["question"] = table.question.empty() ? Json() : Json::parse(table.question);
   if (table.rates) json["device_rates"] = to_json(*table.rates);
   if (const auto& host = table.pytorch_host) {
     json["pytorch_host"] = {{"relative_time", host->relative_time},
@@ -337,6 +338,9 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
     table.segments.allocs = segments.integer("allocs", 0, kMaxCount);
     table.segments.free_ns = segments.number("free_ns", 0, kMaxTime);
     table.segments.frees = segments.integer("frees", 0, kMaxCount);
+  }
+  if (const auto question = root.find("question"); question != root.end() && !question->is_null()) {
+    table.question = json_text(*question);
   }
   table.impossible_keys = reader.integer("impossible_keys", 0, kMaxCount);
   table.slowness_spread = reader.number("slowness_spread", 0, 1e3);

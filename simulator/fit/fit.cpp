@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/question/question_json.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/statistics.hpp"
 #include "models/sharding/job.hpp"
@@ -16,6 +17,7 @@
 #include "simulator/fit/fit_speeds.hpp"
 #include "simulator/fit/fit_tables.hpp"
 #include "simulator/predict/prediction.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -302,12 +304,18 @@ Result<FitResult> fit(const std::vector<Recording>& recordings, const KnownCosts
       return tl::unexpected<Error>(ok.error());
     }
   }
+  std::vector<std::string> questions;
+  if (known != nullptr && !known->table.question.empty()) questions.push_back(known->table.question);
+  for (const Recording& recording : recordings) {
+    questions.push_back(traces::recorded_question_json(recording.trace->metadata));
+  }
   const Runs runs = different(all, known, result.warnings);
   if (runs.empty()) {
     return fail(known->file, "", "has all of these recordings; expected one that it lacks");
   }
   const Speeds speeds = speeds_of(samples_of_all(runs));
   result.table = fit_runs(runs, speeds, table);
+  result.table.question = merged_question_json(questions);
   warn_of_missing_time(result.table, result.warnings);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const Run& run = *runs[r];

@@ -2,6 +2,8 @@
 
 #include "models/base/json_text.hpp"
 #include "models/program/attention_workspace.hpp"
+#include "models/question/question_json.hpp"
+#include "models/question/question_text.hpp"
 #include "simulator/predict/prediction_report.hpp"
 
 namespace foreshard::simulator {
@@ -150,8 +152,12 @@ ordered_json checkpoint_json(const Prediction& p) {
 }  // namespace
 
 std::string prediction_json(const Job& job, const Prediction& p) {
-  ordered_json out = {
-      {"model", job.model.name}, {"ranks", job.ranks}, {"fits", p.fits}, {"oom", nullptr}};
+  ordered_json out = {{"question", ordered_json::parse(question_json(job))},
+                      {"assumed", assumptions(job)},
+                      {"model", job.model.name},
+                      {"ranks", job.ranks},
+                      {"fits", p.fits},
+                      {"oom", nullptr}};
   if (p.oom) out["oom"] = ordered_json::parse(foreshard::to_json(*p.oom));
   const bool has_time = p.step_time.count() > 0;
   const auto if_timed = [&](auto value) { return has_time ? ordered_json(value) : ordered_json(); };

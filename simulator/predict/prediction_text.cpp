@@ -1,5 +1,6 @@
 #include "models/base/figures.hpp"
 #include "models/program/attention_workspace.hpp"
+#include "models/question/question_text.hpp"
 #include "simulator/predict/memory_text.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "simulator/predict/time_basis_text.hpp"
@@ -39,7 +40,7 @@ std::string path_text(const StepPath& path) {
 }  // namespace
 
 std::string prediction_text(const Job& job, const Prediction& p, bool in_full) {
-  std::string text;
+  std::string text = question_text(job);
   const auto& top = p.ranks_memory[static_cast<std::size_t>(p.peak.rank)];
   if (p.fits) {
     text += formatted("%s on %s fits: %s allocated, %s reserved at the peak of rank %d (%s%s%s).\n",

@@ -4,10 +4,12 @@
 #include <tuple>
 
 #include "models/program/program_json.hpp"
+#include "models/question/question_json.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/metadata.hpp"
 #include "traces/program_attributes.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -227,6 +229,7 @@ traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::
   run.plan_toml = to_toml(job.plan);
   run.command = command;
   run.more = traces::device_metadata(job.own_device);
+  run.more[traces::kQuestionKey] = question_json(job);
   return trace_of(prediction, std::move(run));
 }
 

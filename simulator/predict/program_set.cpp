@@ -1,5 +1,6 @@
 #include "simulator/predict/program_set.hpp"
 
+#include "models/sharding/pytorch_device.hpp"
 #include "models/lowering/lower.hpp"
 #include "models/sharding/pytorch_support.hpp"
 #include "simulator/predict/model_flops.hpp"
@@ -19,11 +20,18 @@ ProgramSet program_set(RankPrograms programs) {
   return set;
 }
 
+AllocatorRules allocator_rules_on(const std::optional<Machine>& machine, Plan plan) {
+  if (describes_pytorch(plan.operators) && machine && !has_expandable_segments(*machine, plan.pytorch)) {
+    plan.allocator.expandable_segments = false;
+  }
+  return allocator_rules(plan);
+}
+
 ProgramSet lower_all(const Job& job, int ranks_per_node, std::vector<RankProgram> memory,
                      const RunVariant& run) {
   ProgramSet set;
   set.nodes = job.nodes;
-  set.allocator = allocator_rules(job.plan);
+  set.allocator = allocator_rules_on(job.machine, job.plan);
   set.gpu_timing = job.plan.pytorch.gpu_timing;
   set.tokens_per_step = static_cast<double>(tokens_per_step(job));
   set.model_flops_per_step = set.tokens_per_step * model_flops_per_token(job);

@@ -3,6 +3,7 @@
 // model that cannot be lowered here, fills one by hand.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct ProgramSet {
 // Of programs from elsewhere, each for the ranks of its class. What they leave open of the job is
 // unknown, the allocator's settings are the defaults.
 ProgramSet program_set(RankPrograms programs);
+
+// The rules of a plan's settings, as far as PyTorch has them there.
+AllocatorRules allocator_rules_on(const std::optional<Machine>& machine, Plan plan);
 
 // Every class lowered once, equal micro-steps as repetitions. Ranks whose groups are spread over
 // different numbers of nodes are of

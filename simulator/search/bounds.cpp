@@ -115,8 +115,9 @@ const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::siz
       parts_[static_cast<std::size_t>(part)].try_emplace(std::move(common));
   PartBounds& bounds = found->second;
   if (!is_new) return bounds;
-  const auto job = make_job(request_.model, alone(part, plan), request_.base_file, kind_.gpus,
-                            kind_.nodes, kind_.machine);
+  const SearchTarget& first = request_.targets[kind_.targets.front()];
+  const auto job =
+      make_job(question_on(request_, first, alone(part, plan)), request_.base_file);
   if (!job) return bounds;
   program_ = lower_repeating(*job, 0, {}, std::move(program_));
   const std::int64_t bytes =

@@ -9,7 +9,7 @@ namespace foreshard::simulator {
 namespace {
 
 bool may_describe_pytorch(const SearchRequest& request) {
-  return request.base.operators != OperatorSetName::foreshard ||
+  return request.base.plan.operators != OperatorSetName::foreshard ||
          std::any_of(request.space.begin(), request.space.end(),
                      [](const PlanAxis& axis) { return sets(axis, "operators"); });
 }
@@ -21,6 +21,7 @@ std::int64_t memory_of(const SearchTarget& target) {
 // XLA's programs and their memory are others than those of GPUs.
 bool are_of_one_kind(const SearchTarget& a, const SearchTarget& b, bool devices_count) {
   if (a.gpus != b.gpus || a.nodes != b.nodes) return false;
+  if (a.own_device != b.own_device) return false;
   if (a.machine == nullptr || b.machine == nullptr) return a.machine == b.machine;
   if (is_tpu(*a.machine) != is_tpu(*b.machine)) return false;
   if (a.nodes == 0 && a.machine->gpus_per_node != b.machine->gpus_per_node) return false;
@@ -61,14 +62,15 @@ std::vector<TargetKind> target_kinds(const SearchRequest& request) {
   return kinds;
 }
 
-Result<Job> KindJobs::job(const Plan& plan) {
+Result<Job> KindJobs::job(const Plan& given) {
+  Question question = question_on(request_, request_.targets[kind_.targets.front()], given);
+  const Plan& plan = question.plan;
   for (const Job& seed : seeds_) {
     const bool wraps_alike =
         seed.plan.runtime == plan.runtime && seed.plan.wrap.policy == plan.wrap.policy;
     if (wraps_alike) return replan(seed, plan, request_.base_file);
   }
-  auto made =
-      make_job(request_.model, plan, request_.base_file, kind_.gpus, kind_.nodes, kind_.machine);
+  auto made = make_job(std::move(question), request_.base_file);
   if (made) seeds_.push_back(*made);
   return made;
 }
@@ -98,7 +100,7 @@ void Evaluation::lower(const Plan& plan, std::size_t kind) {
 }
 
 Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {
-  set_.allocator = allocator_rules(plan);
+  set_.allocator = allocator_rules_on(job_->machine, plan);
   options_ = options_of(request_, request_.targets[target]);
   if (capacities_[target]) options_.device_memory = capacities_[target];
   const ChosenCosts& costs = costs_.of(target, *job_);

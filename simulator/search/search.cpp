@@ -27,7 +27,7 @@ class Search {
   explicit Search(const SearchRequest& request)
       : request_(request),
         kinds_(target_kinds(request)),
-        candidates_(request.base, request.base_file, request.space, request.tokens_per_step) {}
+        candidates_(request.base.plan, request.base_file, request.space, request.tokens_per_step) {}
 
   Result<SearchAnswer> run() {
     const auto start = std::chrono::steady_clock::now();
@@ -206,6 +206,7 @@ class Search {
     plan.target = target_of(outcome);
     plan.plan = *candidates_.plan(outcome.plan, plan.target.gpus);
     plan.values = candidates_.values(plan.plan);
+    plan.plan = question_on(request_, plan.target, plan.plan).plan;
     plan.step_time = outcome.step_time;
     plan.tokens_per_s = outcome.tokens_per_s;
     plan.peak_reserved = outcome.peak_reserved;

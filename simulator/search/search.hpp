@@ -16,8 +16,8 @@
 
 #include "models/base/units.hpp"
 #include "models/hardware/hardware.hpp"
-#include "models/llama/llama_config.hpp"
 #include "models/plan/plan_space.hpp"
+#include "models/sharding/question.hpp"
 #include "simulator/costs/cost_table.hpp"
 
 namespace foreshard::simulator {
@@ -28,14 +28,16 @@ struct SearchTarget {
   int gpus = 1;
   int nodes = 0;            // over which they are spread evenly; 0: unknown
   double usd_per_hour = 0;  // of one GPU; 0: unknown
+  std::string machine_id = {};   // as it was named
+  DeviceTraits own_device = {};  // what Foreshard's operators run on
 };
 
 enum class Objective : std::uint8_t { tokens_per_s, time, cost };
 enum class Bounding : std::uint8_t { where_many, always, never };
 
 struct SearchRequest {
-  LlamaConfig model;
-  Plan base;
+  Question base;                // the plan that the space varies; ranks and machine are the targets'
+  bool names_operators = true;  // else TPUs run XLA's, whatever the base has
   std::string base_file;        // used in messages only
   std::vector<PlanAxis> space;  // what varies over `base`
   std::vector<SearchTarget> targets;
@@ -50,6 +52,12 @@ struct SearchRequest {
   int threads = 1;
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
+
+// A candidate as `predict` is asked it.
+Question question_on(const SearchRequest& request, const SearchTarget& target, const Plan& plan);
+
+// All of them, as JSON: what varies is a list.
+std::string question_json(const SearchRequest& request);
 
 // A candidate and what is predicted of it.
 struct FoundPlan {

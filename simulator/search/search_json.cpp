@@ -58,7 +58,8 @@ ordered_json training_json(const SearchRequest& request, const SearchAnswer& ans
 }  // namespace
 
 std::string search_json(const SearchRequest& request, const SearchAnswer& answer) {
-  ordered_json out = {{"model", request.model.name},
+  ordered_json out = {{"question", ordered_json::parse(question_json(request))},
+                      {"model", request.base.model.name},
                       {"plans_considered", answer.considered},
                       {"plans_fitting", answer.fitting},
                       {"plans_out_of_memory", answer.out_of_memory},

@@ -11,8 +11,7 @@ namespace {
 
 Result<Prediction> predicted_alone(const SearchRequest& request, const FoundPlan& found,
                                    const Plan& plan, const std::string& name) {
-  const auto job = make_job(request.model, plan, name, found.target.gpus, found.target.nodes,
-                            found.target.machine);
+  const auto job = make_job(question_on(request, found.target, plan), name);
   if (!job) return tl::unexpected(job.error());
   PredictionOptions options;
   options.costs = request.costs;

@@ -10,6 +10,7 @@
 #include "simulator/engine/work_table.hpp"
 #include "simulator/whatif/causal_network.hpp"
 #include "traces/steady_steps.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -119,6 +120,8 @@ Result<WhatIfAnswer> what_if(const traces::Trace& trace, const WhatIfQuestion& q
   auto factors = activity_factors(question.changes, *run, trace.strings);
   if (!factors) return tl::unexpected(factors.error());
   WhatIfAnswer answer;
+  answer.question = traces::recorded_question_json(trace.metadata);
+  answer.question_line = traces::recorded_question_line(trace.metadata);
   if (question.cluster.is_asked()) {
     auto cluster = cluster_factors(question.cluster, *run, trace, file);
     if (!cluster) return tl::unexpected(cluster.error());

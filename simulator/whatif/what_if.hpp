@@ -31,6 +31,7 @@ struct ReplayTimes {
 };
 
 struct WhatIfAnswer {
+  std::string question, question_line;  // of the recording: as JSON, and in words
   ReplayTimes recorded, replayed;
   // Of what follows nothing where nothing can be asked.
   std::optional<ReplayTimes> asked;

@@ -29,7 +29,8 @@ std::string change_text(const char* what, std::int64_t recorded, std::int64_t as
 
 std::string what_if_json(const WhatIfAnswer& answer) {
   const bool is_answered = answer.asked.has_value();
-  ordered_json out = {{"recorded_step_time_ns", or_null(answer.recorded.step_ns)},
+  ordered_json out = {{"question", ordered_json::parse(answer.question)},
+                      {"recorded_step_time_ns", or_null(answer.recorded.step_ns)},
                       {"replayed_step_time_ns", or_null(answer.replayed.step_ns)},
                       {"step_time_ns", is_answered ? or_null(answer.asked->step_ns) : nullptr},
                       {"recorded_span_ns", answer.recorded.span_ns},
@@ -54,9 +55,11 @@ std::string what_if_json(const WhatIfAnswer& answer) {
 }
 
 std::string what_if_text(const WhatIfAnswer& answer) {
-  if (!answer.asked) return "Nothing can be asked of this recording: " + answer.refusal + ".\n";
+  std::string text = answer.question_line + "\n";
+  if (!answer.asked) {
+    return text + "Nothing can be asked of this recording: " + answer.refusal + ".\n";
+  }
   constexpr std::size_t kShownParts = 12, kShownSlack = 5;
-  std::string text;
   if (answer.recorded.step_ns && answer.asked->step_ns) {
     text += change_text("Step", *answer.recorded.step_ns, *answer.asked->step_ns);
   }

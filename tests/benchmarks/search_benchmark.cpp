@@ -23,7 +23,7 @@ void search_default_space(benchmark::State& state, int gpus, Bounding bounding) 
                               found_or_exit(load_machine("a100-sxm-80")),
                               found_or_exit(load_machine("h200"))};
   SearchRequest request;
-  request.model = found_or_exit(load_llama_config("llama-3.1-8b"));
+  request.base.model = found_or_exit(load_llama_config("llama-3.1-8b"));
   request.space = default_space();
   request.tokens_per_step = 1 << 20;
   request.bounding = bounding;

@@ -235,7 +235,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "p.toml:1", "", "absurd"},
         BadPlan{"[wrap]\npolicy = \u00cbx", "p.toml:2", "", "ASCII"},
         BadPlan{"[wrap]\nmodules = ['\u00cb']", "p.toml:2", "", "ASCII"},
-        BadPlan{"[pytorch]\nversion = \"\"\"2\n\"\"\"", "p.toml:2", "", "several lines"}));
+        BadPlan{"[pytorch]\nversion = \"\"\"2\n\"\"\"", "p.toml:2", "pytorch.version",
+                "expected a version of PyTorch"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Values, RefusesBadPlan,

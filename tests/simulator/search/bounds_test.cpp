@@ -35,11 +35,11 @@ void expect_admissible(const SearchRequest& request, const Candidates& candidate
 TEST(Bounds, AreNeverBeatenInTheDefaultSpace) {
   const Machine h100 = load_machine("h100-sxm").value(), mi300x = load_machine("mi300x").value();
   SearchRequest request;
-  request.model = load_llama_config("llama-3.2-1b").value();
+  request.base.model = load_llama_config("llama-3.2-1b").value();
   request.space = default_space();
   request.tokens_per_step = 1 << 18;
   request.targets = {{&h100, 8, 1, 4}, {&mi300x, 8, 1, 2}, {&h100, 32, 4, 4}};
-  const Candidates candidates(request.base, "base", request.space, request.tokens_per_step);
+  const Candidates candidates(request.base.plan, "base", request.space, request.tokens_per_step);
   for (const TargetKind& kind : target_kinds(request)) {
     Bounds bounds(request, kind, candidates);
     for (std::size_t n = 0; n < candidates.plans(); n += 61) {
@@ -55,12 +55,12 @@ TEST(Bounds, AreNeverBeatenByRandomPlans) {
     tests::JobDrawer drawer(80'000 + static_cast<std::uint64_t>(draw));
     const Job job = drawer.draw();
     SearchRequest request;
-    request.model = job.model;
-    request.base = job.plan;
+    request.base.model = job.model;
+    request.base.plan = job.plan;
     for (const Machine& machine : machines) {
       request.targets.push_back({&machine, job.ranks, 1, 0});
     }
-    const Candidates candidates(request.base, "random", {}, {});
+    const Candidates candidates(request.base.plan, "random", {}, {});
     for (const TargetKind& kind : target_kinds(request)) {
       Bounds bounds(request, kind, candidates);
       expect_admissible(request, candidates, 0, kind, bounds);

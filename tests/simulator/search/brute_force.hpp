@@ -31,7 +31,7 @@ inline std::int64_t reserved_by(const Prediction& prediction) {
 
 inline std::optional<Prediction> predicted(const SearchRequest& request, const Plan& plan,
                                            const SearchTarget& target) {
-  const auto job = make_job(request.model, plan, "plan", target.gpus, target.nodes, target.machine);
+  const auto job = make_job(request.base.model, plan, "plan", target.gpus, target.nodes, target.machine);
   if (!job) return {};
   PredictionOptions options;
   options.machine = target.machine;
@@ -41,7 +41,7 @@ inline std::optional<Prediction> predicted(const SearchRequest& request, const P
 
 // Of every candidate that fits and has a time.
 inline std::vector<Answer> by_brute_force(const SearchRequest& request) {
-  const Candidates candidates(request.base, "base", request.space, request.tokens_per_step);
+  const Candidates candidates(request.base.plan, "base", request.space, request.tokens_per_step);
   std::vector<Answer> answers;
   for (const SearchTarget& target : request.targets) {
     for (std::size_t n = 0; n < candidates.plans(); ++n) {

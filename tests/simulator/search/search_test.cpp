@@ -35,8 +35,8 @@ struct Case {
   SearchRequest request;
 
   Case() {
-    request.model = load_llama_config("llama-3.2-1b").value();
-    request.base.batch.sequence = 2048;
+    request.base.model = load_llama_config("llama-3.2-1b").value();
+    request.base.plan.batch.sequence = 2048;
     request.base_file = "base";
     request.device_memory = 16 * kGiB.count;
     request.space = parse_plan_space(kSpace, "space").value();
@@ -76,7 +76,7 @@ TEST(Search, FindsOnTpusAndGpusTogetherWhatItFindsOnEach) {
   Case test;
   const Machine tpu = load_machine("tpu-v5p").value();
   test.request.device_memory.reset();
-  test.request.base.operators = OperatorSetName::foreshard;
+  test.request.base.plan.operators = OperatorSetName::foreshard;
   test.request.targets = {{&tpu, 8, 1, 2}, {&test.h100, 8, 1, 4}};
   expect_what_brute_force_finds(test.request);
 }
@@ -108,8 +108,8 @@ TEST(Search, FindsTheSameInRandomSpacesWithBoundsAndWithout) {
     tests::JobDrawer drawer(70'000 + static_cast<std::uint64_t>(draw));
     const Job job = drawer.draw();
     SearchRequest request;
-    request.model = job.model;
-    request.base = job.plan;
+    request.base.model = job.model;
+    request.base.plan = job.plan;
     request.space = random_space(drawer);
     request.targets = {{&h100, job.ranks, 1, 3}, {&l4, job.ranks, 1, 1}};
     request.objective = drawer.one_of({Objective::tokens_per_s, Objective::time, Objective::cost});

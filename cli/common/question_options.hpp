@@ -1,0 +1,42 @@
+// The options that ask a question (models/question), and the job and costs that they name.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/common/options.hpp"
+#include "models/question/asked.hpp"
+#include "models/sharding/job.hpp"
+#include "simulator/costs/cost_table.hpp"
+#include "simulator/predict/prediction.hpp"
+
+namespace foreshard::cli {
+
+// A job, and what its times are taken from.
+struct AskedJob {
+  Job job;
+  std::optional<simulator::CostTable> costs;
+
+  // Points into this.
+  simulator::PredictionOptions prediction_options() const;
+};
+
+struct QuestionOptions {
+  Asked said;
+  std::string plan, operators, question;
+
+  // --model, --plan, --ranks, --nodes and --deterministic: what can be run here. `may_be_stored`: with
+  // --question none of them is needed.
+  void add_job_to(Options& options, bool may_be_stored = false);
+  // These, --question, --operators and --machine.
+  void add_to(Options& options);
+  void add_device_to(Options& options);
+  void add_costs_to(Options& options);
+
+  Result<AskedJob> load(const OwnDevice& own_device) const;
+
+ private:
+  Result<Asked> asked() const;
+};
+
+}  // namespace foreshard::cli
