@@ -148,7 +148,15 @@ RankProgram lower_pytorch(const Job& job, RankProgram program, MicroSteps form) 
     const auto number = static_cast<int>(program.programs.size());
     loop.step(program.programs.emplace_back(), number, form);
   } while (!runtime->repeats());
-  lower_cycle(job, program, loop, form);
+  if (job.plan.evaluation.every > 0) {
+    lower_cycle(job, program, loop, form);
+  } else {
+    program.cycle = runtime->cycle();
+    for (std::int64_t more = 1; more < program.cycle; ++more) {
+      const auto number = static_cast<std::int64_t>(program.programs.size());
+      loop.step(program.programs.emplace_back(), number, form);
+    }
+  }
   warn_of_prefetch(job, program.warnings);
   return program;
 }

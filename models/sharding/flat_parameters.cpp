@@ -23,8 +23,10 @@ class Flattening {
       flat.numel += parameter(id).numel();
       flat.layout.numel += parameter(id).numel();
     }
-    if (keeps_parameters_) pad(flat, ranks_.size);
+    if (keeps_parameters_) pad(flat, world());
     flat.layout.padded = ceil_divide(flat.numel, ranks_.size);
+    flat.cut = std::clamp<std::int64_t>(flat.numel - flat.layout.padded * ranks_.index, 0,
+                                        flat.layout.padded);
     if (!unit.parameters.empty()) cut(unit, begins, flat.layout);
     return flat;
   }
@@ -37,6 +39,11 @@ class Flattening {
   std::int64_t alignment() const {
     constexpr std::int64_t kBytes = 16;
     return kBytes / item_size(job_.plan.precision.param);
+  }
+
+  // Of FlatParamHandle's process group, whether it shards or not.
+  std::int64_t world() const {
+    return job_.plan.sharding.strategy == Strategy::no_shard ? job_.ranks : ranks_.size;
   }
 
   static void pad(FlatParameter& flat, std::int64_t multiple) {

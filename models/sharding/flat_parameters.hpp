@@ -15,6 +15,7 @@ namespace foreshard {
 struct FlatParameter {
   std::int64_t numel = 0;              // of all ranks, without the last shard's padding
   std::vector<std::int64_t> paddings;  // elements of each padding inside it, in order
+  std::int64_t cut = 0;                // elements that this rank's shard has of it, the rest is padding
   // Of this rank: the pieces of the parameters that its shard has, in order. Without use_orig_params
   // the shard is one piece, of no parameter.
   UnitLayout layout;

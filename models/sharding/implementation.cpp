@@ -122,4 +122,14 @@ std::vector<std::int64_t> rotary_buffers(const Module& module, const LlamaConfig
   return {};
 }
 
+std::optional<DType> rotary_buffer_type(const Plan& plan) {
+  switch (rotary_of(plan)) {
+    case Rotary::complex:
+    case Rotary::complex_together: break;
+    case Rotary::half: return plan.precision.storage;
+    case Rotary::shared_half: return DType::fp32;
+  }
+  return std::nullopt;
+}
+
 }  // namespace foreshard

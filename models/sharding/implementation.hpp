@@ -67,5 +67,7 @@ Rotary rotary_of(const Plan& plan);
 // Bytes of the buffers that a module has: tables of angles, or the frequencies that they are made of.
 std::vector<std::int64_t> rotary_buffers(const Module& module, const LlamaConfig& model,
                                          const Plan& plan);
+// Their type; nothing: complex numbers.
+std::optional<DType> rotary_buffer_type(const Plan& plan);
 
 }  // namespace foreshard

@@ -152,6 +152,23 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
   return {};
 }
 
+// That a model without storage is given some as one whole.
+Result<void> check_setup(const LlamaConfig& model, const Plan& plan, const std::string& file) {
+  if (plan.pytorch.setup != ModelSetup::meta || !describes_pytorch(plan.operators)) return {};
+  if (plan.runtime == RuntimeName::ddp) {
+    return fail(file, "pytorch.setup",
+                "is \"meta\", but DDP takes only parameters that have storage; expected \"host\" or "
+                "\"device\"");
+  }
+  if (plan.runtime == RuntimeName::fsdp1 && model.tied_embeddings) {
+    return fail(file, "pytorch.setup",
+                "is \"meta\", but FSDP1's param_init_fn, module by module, would untie embedding and "
+                "head of model '" +
+                    model.name + "'; expected \"host\", \"device\", or a model that is not tied");
+  }
+  return {};
+}
+
 // FSDP1 and DDP are described only as PyTorch's operators run under them.
 Result<void> check_runtime(const Plan& plan, const std::string& file) {
   if (plan.runtime == RuntimeName::fsdp2) return {};
@@ -183,6 +200,20 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
   return unsupported(is_ddp && plan.offload.parameters, "offload.parameters");
 }
 
+// Without a cast autograd keeps the copy of an unsharded flat parameter that forward read, beside that of
+// backward.
+Result<void> check_offload(const Job& job, const std::string& file) {
+  const Plan& plan = job.plan;
+  if (plan.runtime != RuntimeName::fsdp1 || !plan.offload.parameters ||
+      shard_group_size(job) > 1 || plan.precision.param != plan.precision.storage) {
+    return {};
+  }
+  return fail(file, "offload.parameters",
+              "is true where FSDP1 neither shards a flat parameter nor casts it, which is not "
+              "described yet; expected false, a precision.param other than precision.storage, or a "
+              "sharding.strategy that shards over more than one rank");
+}
+
 DeviceTraits own_device_of(const Plan& plan, DeviceTraits own) {
   own.is_deterministic = own.kind == DeviceKind::cuda && plan.pytorch.deterministic;
   return own;
@@ -206,6 +237,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_model(job.model, plan, plan_file); !ok) {
     return tl::unexpected(ok.error());
   }
+  if (auto ok = check_setup(job.model, plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
@@ -233,6 +265,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                            "; attention is described without the window");
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_offload(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");
       !ok) {

@@ -56,6 +56,7 @@ std::vector<std::int64_t> rows_of_shards(const std::vector<std::int64_t>& row_co
 std::vector<std::int64_t> pieces_of_flat_shards(const Job& job, const RankPlace& place) {
   std::vector<std::int64_t> pieces;
   for (const FlatParameter& flat : flat_parameters(job, place)) {
+    pieces.push_back(flat.cut);
     for (const ParameterShard& piece : flat.layout.parameters) {
       pieces.push_back(piece.parameter);
       pieces.push_back(piece.local);

@@ -73,6 +73,16 @@ DType compute_type(const Plan& plan) {
   return plan.pytorch.autocast == Autocast::none ? plan.precision.param : DType::bf16;
 }
 
+ModelSetup model_setup(const Plan& plan) {
+  if (plan.pytorch.setup != ModelSetup::automatic) return plan.pytorch.setup;
+  switch (plan.runtime) {
+    case RuntimeName::fsdp2: break;
+    case RuntimeName::fsdp1: return ModelSetup::host;
+    case RuntimeName::ddp: return ModelSetup::device;
+  }
+  return ModelSetup::meta;
+}
+
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
   if (auto ok = check_autocast(plan, file); !ok) return ok;
   if (!describes_pytorch(plan.operators)) return {};

@@ -11,6 +11,9 @@ namespace foreshard {
 // The type that matrix products and attention compute in: autocast's over fp32 parameters.
 DType compute_type(const Plan& plan);
 
+// Where the model is built; where the plan leaves it open, as is usual under its runtime.
+ModelSetup model_setup(const Plan& plan);
+
 // Refuses settings whose memory is not described.
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file);
 

@@ -1,8 +1,12 @@
 #include "models/lowering/runtimes/ddp.hpp"
 
+#include <algorithm>
+#include <deque>
 #include <limits>
 
+#include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/pytorch_support.hpp"
 #include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
@@ -16,6 +20,7 @@ std::span<const StreamInfo> ddp_streams() {
 namespace {
 
 constexpr std::int64_t kIndex = 4;  // bytes
+constexpr std::int64_t kMebibyte = 1 << 20;
 
 }  // namespace
 
@@ -29,27 +34,18 @@ Ddp::Ddp(const Job& job, const RankProgram& program, Emitter& emit)
       gradients_(job.tree.parameters.size(), kNone) {}
 
 void Ddp::allocate_shards(const ModuleBuffers& buffers_of) {
-  allocate_module(0, buffers_of);
+  WholeParameters wholes(job_, emit_, Role::shard, true);
+  if (model_setup(plan_) == ModelSetup::host) {
+    wholes.move_to_device(buffers_of);
+  } else {
+    wholes.make_on_device(buffers_of);
+  }
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    parameters_[p].whole = wholes[static_cast<ParameterId>(p)];
+  }
   emit_.focus(0, 0);
-  const std::vector<ParameterId> order = trained_parameters();
-  make_buckets(order, std::numeric_limits<std::int64_t>::max());
-  if (is_static()) {  // which parameters a graph uses, for the ranks to agree on
-    emit_.allocate({kIndex * static_cast<std::int64_t>(order.size()), Category::gradients,
-                    Role::scratch, kNone, Stream::compute, false, true});
-  }
-}
-
-void Ddp::allocate_module(ModuleId id, const ModuleBuffers& buffers_of) {
-  const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
-  for (const ModuleId child : module.children) allocate_module(child, buffers_of);
-  emit_.focus(0, id);
-  for (const ParameterId p : module.parameters) {
-    BufferId& whole = at(p).whole;
-    if (whole != kNone) continue;  // tied
-    whole = emit_.allocate({bytes(p), Category::parameters, Role::shard, emit_.parameter_name(p),
-                            Stream::compute, false, true});
-  }
-  buffers_of(id);
+  if (plan_.pytorch.init_sync) broadcast(module_states());
+  make_first_buckets();
 }
 
 // The others are no part of a bucket.
@@ -61,22 +57,50 @@ std::vector<ParameterId> Ddp::trained_parameters() const {
   return order;
 }
 
-// A bucket is closed when it has reached the cap.
-void Ddp::make_buckets(const std::vector<ParameterId>& order, std::int64_t cap) {
-  buckets_.clear();
-  std::int64_t size = 0;
-  for (const ParameterId p : order) {
-    if (size == 0) buckets_.emplace_back();
-    at(p).bucket = buckets_.size() - 1;
-    buckets_.back().parameters.push_back(p);
-    size += bytes(p);
-    if (size >= cap) size = 0;
+// bucket_cap_mb, by default with a first bucket of 1 MiB so that reducing begins early.
+std::vector<std::int64_t> Ddp::bucket_caps() const {
+  if (const auto set = plan_.pytorch.bucket_cap_mb.mebibytes) return {*set * kMebibyte};
+  return {kMebibyte, 25 * kMebibyte};
+}
+
+// _ddp_init_helper: one bucket of the whole model, as it is to be made anew; or, where it will not be,
+// buckets from the last parameter to the first.
+void Ddp::make_first_buckets() {
+  const std::vector<ParameterId> order = trained_parameters();
+  if (rebuilds_buckets()) {
+    make_buckets(order, buckets_by_size(sizes_of(order), {std::numeric_limits<std::int64_t>::max()}));
+  } else {
+    auto buckets = buckets_by_size(sizes_of(order), bucket_caps());
+    std::reverse(buckets.begin(), buckets.end());
+    make_buckets(order, buckets);
   }
-  for (Bucket& bucket : buckets_) {
-    std::int64_t sum = 0;
-    for (const ParameterId p : bucket.parameters) sum += bytes(p);
+  if (is_static() || plan_.pytorch.find_unused_parameters) {  // local_used_map_dev_
+    emit_.allocate({kIndex * static_cast<std::int64_t>(order.size()), Category::gradients,
+                    Role::scratch, kNone, Stream::compute, false, true});
+  }
+}
+
+std::vector<SizedTensor> Ddp::sizes_of(const std::vector<ParameterId>& parameters) const {
+  std::vector<SizedTensor> tensors;
+  for (const ParameterId p : parameters) {
+    tensors.push_back(
+        {bytes(p), storage_of(plan_, job_.tree.parameters[static_cast<std::size_t>(p)])});
+  }
+  return tensors;
+}
+
+void Ddp::make_buckets(const std::vector<ParameterId>& order, const BucketAssignment& assignment) {
+  buckets_.clear();
+  for (const auto& members : assignment) {
+    Bucket& bucket = buckets_.emplace_back();
+    std::int64_t size = 0;
+    for (const std::size_t index : members) {
+      bucket.parameters.push_back(order[index]);
+      at(order[index]).bucket = buckets_.size() - 1;
+      size += bytes(order[index]);
+    }
     bucket.buffer = emit_.allocate(
-        {sum, Category::gradients, Role::bucket, kNone, Stream::compute, false, true});
+        {size, Category::gradients, Role::bucket, kNone, Stream::compute, false, true});
   }
 }
 
@@ -84,26 +108,20 @@ void Ddp::make_buckets(const std::vector<ParameterId>& order, std::int64_t cap) 
 // keep the old buckets until they have moved.
 void Ddp::rebuild_buckets() {
   const std::vector<Bucket> before = buckets_;
-  constexpr std::int64_t kMebibyte = 1 << 20;
-  const std::int64_t cap = plan_.pytorch.bucket_cap_mb.mebibytes.value_or(25) * kMebibyte;
-  std::int64_t closed = 0, size = 0;
-  for (const ParameterId p : ready_order_) {
-    if (size == 0) ++closed;
-    size += bytes(p);
-    if (size >= cap) size = 0;
-  }
-  const auto index = [&](std::int64_t count) {
-    return emit_.allocate({kIndex * count, Category::temporaries, Role::scratch});
+  const BucketAssignment assignment = buckets_by_size(sizes_of(ready_order_), bucket_caps());
+  const auto index = [&](std::size_t count) {
+    return emit_.allocate({kIndex * static_cast<std::int64_t>(count), Category::temporaries,
+                           Role::scratch});
   };
-  const BufferId order = index(static_cast<std::int64_t>(ready_order_.size()) + 1);
-  const BufferId sizes = index(closed);
+  const BufferId order = index(ready_order_.size() + 1);
+  const BufferId sizes = index(assignment.size());
   emit_.free(sizes);
   emit_.free(order);
   const auto free_old = [&] {
     for (const Bucket& bucket : before) emit_.free(bucket.buffer);
   };
   if (!has_viewed_gradients_) free_old();
-  make_buckets(ready_order_, cap);
+  make_buckets(ready_order_, assignment);
   if (has_viewed_gradients_) free_old();
   has_rebuilt_ = has_rebuilt_in_step_ = true;
 }
@@ -125,43 +143,76 @@ void Ddp::pre_forward(UnitId unit) {
   emit_.focus(unit, 0);
   for (Bucket& bucket : buckets_) bucket.ready = 0;
   const int recorded = is_static() ? 2 : 1;
-  if (!has_rebuilt_ && !evaluates_ && iterations_ >= recorded) rebuild_buckets();
-  if (broadcasts_) broadcast_buffers();
+  if (rebuilds_buckets() && !has_rebuilt_ && !evaluates_ && iterations_ >= recorded) {
+    rebuild_buckets();
+  }
+  if (broadcasts_) broadcast(buffers());
   broadcasts_ = reduces_now() && !evaluates_;
 }
 
-// Two or more buffers are broadcast as one tensor, one as it is (flatten_dense_tensors).
-void Ddp::broadcast_buffers() {
-  std::int64_t size = 0;
-  int count = 0;
+// What _sync_module_states takes, in its order.
+std::vector<SizedTensor> Ddp::module_states() const {
+  std::vector<SizedTensor> states = sizes_of(named_parameters(job_.tree));
+  const std::vector<SizedTensor> more = buffers();
+  states.insert(states.end(), more.begin(), more.end());
+  return states;
+}
+
+std::vector<SizedTensor> Ddp::buffers() const {
+  std::vector<SizedTensor> all;
   for (const Module& module : job_.tree.modules) {
     for (const std::int64_t bytes : rotary_buffers(module, job_.model, plan_)) {
-      size += bytes;
-      ++count;
+      all.push_back({bytes, rotary_buffer_type(plan_)});
     }
   }
-  if (count < 2) return;
+  return all;
+}
+
+// broadcast_coalesced: through flat copies of at most 250 MiB, two at a time. One tensor is broadcast as
+// it is (flatten_dense_tensors).
+void Ddp::broadcast(const std::vector<SizedTensor>& tensors) {
+  constexpr std::size_t kInFlight = 2;
+  std::deque<BufferId> in_flight;
+  const auto finish = [&] {
+    if (in_flight.front() != kNone) emit_.free(in_flight.front());
+    in_flight.pop_front();
+  };
+  for (const auto& members : buckets_by_size(tensors, {250 * kMebibyte})) {
+    if (in_flight.size() == kInFlight) finish();
+    in_flight.push_back(members.size() < 2 ? kNone : flattened(tensors, members));
+  }
+  while (!in_flight.empty()) finish();
+}
+
+BufferId Ddp::flattened(const std::vector<SizedTensor>& tensors,
+                        const std::vector<std::size_t>& members) {
+  std::int64_t size = 0;
+  for (const std::size_t index : members) size += tensors[index].bytes;
   const BufferId flat = emit_.allocate({size, Category::temporaries, Role::scratch});
   emit_.launch(
       Stream::compute,
       emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
       emit_.intern_operator("aten::cat"), {}, {&flat, 1});
-  emit_.free(flat);
+  return flat;
 }
 
-// _DDPSink: until the graph is known, callers get copies of the outputs.
+// _DDPSink: where unused parameters are looked for, and until a static graph is known, callers get copies
+// of the outputs.
 void Ddp::returned(std::span<BufferId*> outputs) {
-  if (!is_static() || iterations_ > 0) return;
+  const bool has_sink =
+      is_static() ? iterations_ == 0 : plan_.pytorch.find_unused_parameters;
+  if (!has_sink) return;
   std::vector<BufferId> originals;
-  for (BufferId* const output : outputs) {
+  for (BufferId* output : outputs) {
+    originals.push_back(*output);
     const std::int64_t size = emit_.buffer(*output).bytes;
-    const BufferId copy = emit_.allocate({size, Category::activations, Role::logits});
+    const BufferId copy =
+        emit_.allocate({size, Category::activations, Role::logits});
     emit_.launch(
         Stream::compute,
-        emit_.intern(
-            {Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
+        emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
         emit_.intern_operator("aten::clone"), {output, 1}, {&copy, 1});
-    originals.push_back(std::exchange(*output, copy));
+    *output = copy;
   }
   for (const BufferId original : originals) emit_.free(original);
 }

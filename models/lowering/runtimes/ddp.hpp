@@ -4,11 +4,13 @@
 //
 // The first iteration has one bucket of the whole model. From the order in which its gradients were
 // complete buckets are made anew at the forward that follows; a static graph is looked at for one
-// iteration more.
+// iteration more. Where unused parameters are looked for, the first buckets stay.
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "models/lowering/runtimes/tensor_buckets.hpp"
 #include "models/lowering/script/emitter.hpp"
 #include "models/lowering/script/sharding_runtime.hpp"
 #include "models/sharding/job.hpp"
@@ -32,7 +34,9 @@ class Ddp final : public ShardingRuntime {
   void begin_evaluation() override { evaluates_ = true; }
   void end_step() override {}
   bool ends_differently() const override;
-  bool repeats() const override { return has_rebuilt_ && !has_rebuilt_in_step_; }
+  bool repeats() const override {
+    return !rebuilds_buckets() || (has_rebuilt_ && !has_rebuilt_in_step_);
+  }
 
   void unshard_root_before_forward() override {}
   void pre_forward(UnitId unit) override;
@@ -75,11 +79,22 @@ class Ddp final : public ShardingRuntime {
   bool is_static() const { return plan_.pytorch.static_graph; }
   bool reduces_now() const;
 
-  void allocate_module(ModuleId module, const ModuleBuffers& buffers_of);
-  void make_buckets(const std::vector<ParameterId>& order, std::int64_t cap);
+  // Reducer::should_rebuild_buckets.
+  bool rebuilds_buckets() const { return is_static() || !plan_.pytorch.find_unused_parameters; }
+  std::vector<std::int64_t> bucket_caps() const;
+  void make_first_buckets();
+  void make_buckets(const std::vector<ParameterId>& order, const BucketAssignment& assignment);
   void rebuild_buckets();
   std::vector<ParameterId> trained_parameters() const;
-  void broadcast_buffers();
+  std::vector<SizedTensor> sizes_of(const std::vector<ParameterId>& parameters) const;
+  std::vector<SizedTensor> module_states() const;
+  std::vector<SizedTensor> buffers() const;
+  void broadcast(const std::vector<SizedTensor>& tensors);
+  BufferId flattened(const std::vector<SizedTensor>& tensors,
+                     const std::vector<std::size_t>& members);
+  BufferId kept_gradient(ParameterId parameter);
+  bool is_tied(ParameterId parameter) const;
+  BufferId sum_of_uses(ParameterId parameter, BufferId second);
   void accumulate(ParameterId parameter, BufferId gradient);
   void put_into_bucket(ParameterId parameter);
   void all_reduce(Bucket& bucket);
@@ -99,6 +114,7 @@ class Ddp final : public ShardingRuntime {
     BufferId gradient;
   };
   std::vector<ReadyGradient> ready_;  // that accumulate_gradients has not seen yet
+  BufferId first_use_ = kNone;        // gradient of a tied parameter, whose second use is to come
   int iterations_ = 0;                // that reduced
   bool is_last_micro_step_ = true;
   bool evaluates_ = false;

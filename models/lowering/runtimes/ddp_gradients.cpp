@@ -3,8 +3,13 @@
 
 namespace foreshard::lowering {
 
-// Where gradients are no views, autograd's first tensor lives until the next step clears it.
+// Where gradients are no views, autograd's first tensor lives until the next step clears it. Of a tied
+// parameter that is the sum of both its uses.
 BufferId Ddp::lasting_gradient(ParameterId parameter) {
+  return is_tied(parameter) ? kNone : kept_gradient(parameter);
+}
+
+BufferId Ddp::kept_gradient(ParameterId parameter) {
   if (has_views() || at(parameter).gradient != kNone) return kNone;
   BufferId& buffer = gradients_[static_cast<std::size_t>(parameter)];
   if (buffer == kNone) {
@@ -14,13 +19,41 @@ BufferId Ddp::lasting_gradient(ParameterId parameter) {
   return buffer;
 }
 
+bool Ddp::is_tied(ParameterId parameter) const {
+  constexpr ParameterId kEmbedding = 0;
+  return job_.model.tied_embeddings && parameter == kEmbedding;
+}
+
 void Ddp::gradient_ready(ParameterId parameter, BufferId gradient) {
   ready_.push_back({parameter, gradient});
 }
 
 void Ddp::accumulate_gradients() {
-  for (const auto& [parameter, gradient] : ready_) accumulate(parameter, gradient);
+  for (const auto& [parameter, gradient] : ready_) {
+    if (!is_tied(parameter)) {
+      accumulate(parameter, gradient);
+    } else if (first_use_ == kNone) {
+      first_use_ = gradient;
+    } else {
+      accumulate(parameter, sum_of_uses(parameter, gradient));
+    }
+  }
   ready_.clear();
+}
+
+// Autograd adds what comes of both before AccumulateGrad runs.
+BufferId Ddp::sum_of_uses(ParameterId parameter, BufferId second) {
+  BufferId sum = kept_gradient(parameter);
+  if (sum == kNone) {
+    sum = emit_.declare({bytes(parameter), Category::unsharded_gradients, Role::gradient,
+                         emit_.parameter_name(parameter)});
+  }
+  emit_.allocate(sum);
+  emit_.launch(Stream::compute, {Operator::add, type_, type_, type_, {numel(parameter)}},
+               {first_use_, second}, {sum});
+  emit_.free(std::exchange(first_use_, kNone));
+  emit_.free(second);
+  return sum;
 }
 
 // AccumulateGrad, which keeps a first gradient and adds later ones to it, then the reducer's hook.

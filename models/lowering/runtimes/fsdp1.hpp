@@ -13,6 +13,7 @@
 // scatters gradients; Fsdp1Whole (fsdp1_whole.hpp) is NO_SHARD, and every strategy on one rank.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "models/lowering/runtimes/fsdp1_streams.hpp"
@@ -73,7 +74,11 @@ class Fsdp1 : public ShardingRuntime {
   struct Held {
     BufferId shard = kNone;  // on the host with offload.parameters
     BufferId full = kNone;   // what an evaluation leaves gathered
-    BufferId gradient = kNone, host_gradient = kNone;
+    BufferId host_gradient = kNone;
+    // The reduced gradient lies in one of two buffers, as a sum that is cast is replaced.
+    std::array<BufferId, 2> gradients = {kNone, kNone};
+    std::size_t current = 0;
+    BufferId gradient() const { return gradients[current]; }
   };
 
   // The same for all strategies but for what they do with a flat parameter and a flat gradient.
@@ -96,6 +101,7 @@ class Fsdp1 : public ShardingRuntime {
 
   UnitState& at(UnitId unit) { return states_[static_cast<std::size_t>(unit)]; }
   Held& held(UnitId unit) { return held_[static_cast<std::size_t>(unit)]; }
+  std::span<const Held> all_held() const { return held_; }
   const FlatParameter& flat(UnitId unit) const { return flat_[static_cast<std::size_t>(unit)]; }
   bool evaluates() const { return evaluates_; }
   bool casts() const { return plan_.precision.param != plan_.precision.storage; }
@@ -110,6 +116,7 @@ class Fsdp1 : public ShardingRuntime {
   // A tensor for a unit's gradient. Of the storage type it is the one that the optimizer gets, if
   // that is not there yet.
   BufferId allocate_gradient(UnitId unit, std::int64_t elements, DType type, Stream pool);
+  BufferId allocate_kept_gradient(UnitId unit, std::int64_t elements, Stream pool);
   BufferId cast(UnitId unit, BufferId gradient, DType from, DType to, std::int64_t elements,
                 Stream stream);
   void divide(BufferId gradient, double factor, Stream stream);
@@ -128,11 +135,10 @@ class Fsdp1 : public ShardingRuntime {
  private:
   bool is_managed(UnitId unit) const { return flat(unit).numel > 0; }
   void focus(UnitId unit);
-  void allocate_module(ModuleId module, std::vector<BufferId>& wholes,
-                       const ModuleBuffers& buffers_of);
-  BufferId allocate_whole(ParameterId parameter);
-  void flatten_below(ModuleId module, std::vector<BufferId>& wholes);
-  void flatten(UnitId unit, std::vector<BufferId>& wholes);
+  void flatten(UnitId unit, std::vector<BufferId> originals);
+  Emitter::BufferSpec shard_of(std::int64_t elements, bool on_host) const;
+  BufferId concatenate_whole(UnitId unit, const std::vector<BufferId>& originals);
+  void cut_shard(UnitId unit, BufferId& kept);
 
   void root_pre_forward();
   void initialize_attributes();

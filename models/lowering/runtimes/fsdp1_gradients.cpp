@@ -9,7 +9,8 @@ void Fsdp1::gradient_ready(ParameterId parameter, BufferId gradient) {
   ready_.push_back({parameter, gradient});
 }
 
-// A tied parameter's second gradient and its first become a third tensor.
+// A tied parameter's second gradient and its first become a third tensor, on the stream of the split that
+// takes it: autograd's InputBuffer makes it wait, and records it for both.
 void Fsdp1::accumulate_gradients() {
   for (const auto& [parameter, gradient] : ready_) {
     const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
@@ -22,11 +23,14 @@ void Fsdp1::accumulate_gradients() {
       kept = gradient;
     } else {
       const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
+      constexpr Stream stream = fsdp1_stream::unshard;
+      emit_.wait_for(stream, Stream::compute);
+      emit_.record_stream(kept, stream);
+      emit_.record_stream(gradient, stream);
       const BufferId sum =
           emit_.allocate({numel * item_size(gradient_type_), Category::unsharded_gradients,
-                          Role::gradient, emit_.parameter_name(parameter)});
-      emit_.launch(Stream::compute,
-                   {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}},
+                          Role::gradient, emit_.parameter_name(parameter), stream});
+      emit_.launch(stream, {Operator::add, gradient_type_, gradient_type_, gradient_type_, {numel}},
                    {kept, gradient}, {sum});
       emit_.free(kept);
       emit_.free(gradient);
@@ -113,16 +117,20 @@ void Fsdp1::add_to(BufferId sum, DType type, BufferId gradient, std::int64_t ele
 
 BufferId Fsdp1::allocate_gradient(UnitId unit, std::int64_t elements, DType type, Stream pool) {
   UnitState& s = at(unit);
-  Emitter::BufferSpec spec = {elements * item_size(type), Category::reduce_scatter,
-                              Role::reduce_scatter_output, kNone, pool};
-  if (type != plan_.precision.storage || s.has_gradient) return emit_.allocate(spec);
+  if (type != plan_.precision.storage || s.has_gradient) {
+    return emit_.allocate({elements * item_size(type), Category::reduce_scatter,
+                           Role::reduce_scatter_output, kNone, pool});
+  }
   s.has_gradient = true;
-  BufferId& gradient = held(unit).gradient;
+  return allocate_kept_gradient(unit, elements, pool);
+}
+
+BufferId Fsdp1::allocate_kept_gradient(UnitId unit, std::int64_t elements, Stream pool) {
+  BufferId& gradient = held(unit).gradients[held(unit).current];
   if (gradient == kNone) {
-    spec.category = Category::gradients;
-    spec.role = Role::sharded_gradient;
-    spec.persistent = true;
-    gradient = emit_.declare(spec);
+    gradient =
+        emit_.declare({elements * item_size(plan_.precision.storage), Category::gradients,
+                       Role::sharded_gradient, kNone, pool, false, true});
   }
   emit_.allocate(gradient);
   return gradient;
@@ -158,12 +166,13 @@ void Fsdp1::divide(BufferId gradient, double factor, Stream stream) {
 void Fsdp1::copy_to_host(UnitId unit, Stream stream) {
   if (!plan_.offload.parameters) return;
   const Held& h = held(unit);
-  emit_.copy(stream, Operator::copy_device_to_host, emit_.buffer(h.host_gradient).bytes, h.gradient,
-             h.host_gradient);
+  emit_.copy(stream, Operator::copy_device_to_host, emit_.buffer(h.host_gradient).bytes,
+             h.gradient(), h.host_gradient);
 }
 
 void Fsdp1::allocate_placeholders(UnitId unit) {
-  if (!plan_.pytorch.use_orig_params) return;
+  const bool are_on_device = !plan_.offload.parameters;
+  if (!plan_.pytorch.use_orig_params || !are_on_device) return;
   for (const ParameterShard& piece : flat(unit).layout.parameters) {
     emit_.free(emit_.allocate({piece.local * item_size(plan_.precision.storage),
                                Category::temporaries, Role::scratch,

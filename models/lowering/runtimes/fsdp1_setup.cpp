@@ -2,112 +2,126 @@
 #include <algorithm>
 
 #include "models/lowering/runtimes/fsdp1.hpp"
+#include "models/lowering/runtimes/module_order.hpp"
+#include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/accelerate.hpp"
+#include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
 
-// A model made on the meta device, then to_empty(): whole parameters, module by module. Then units,
-// the inner ones first, are flattened and sharded. A model that is larger than the device cannot have
-// been made so: it is made on the host, and FSDP moves each unit's parameters as it shards them.
+// Units are wrapped inner ones first, each by a FullyShardedDataParallel that flattens and shards what is
+// left to it.
 void Fsdp1::allocate_shards(const ModuleBuffers& given) {
   const ModuleBuffers buffers_of = [&](ModuleId module) {
     std::vector<BufferId> made = given(module);
     buffers_.insert(buffers_.end(), made.begin(), made.end());
     return made;
   };
-  std::vector<BufferId> wholes(places_.size(), kNone);
-  std::int64_t bytes = 0;
-  for (const Parameter& p : job_.tree.parameters) {
-    bytes += p.numel() * item_size(plan_.precision.storage);
-  }
-  const bool comes_by_unit = job_.machine && bytes > job_.machine->memory.count;
-  if (!comes_by_unit) allocate_module(0, wholes, buffers_of);
-  flatten_below(0, wholes);
-  if (!comes_by_unit) return;
-  for (std::size_t m = 0; m < job_.tree.modules.size(); ++m) buffers_of(static_cast<ModuleId>(m));
-}
-
-BufferId Fsdp1::allocate_whole(ParameterId parameter) {
-  const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
-  return emit_.allocate({numel * item_size(plan_.precision.storage), Category::parameters,
-                         Role::unsharded, emit_.parameter_name(parameter)});
-}
-
-void Fsdp1::allocate_module(ModuleId id, std::vector<BufferId>& wholes,
-                            const ModuleBuffers& buffers_of) {
-  const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
-  for (const ModuleId child : module.children) allocate_module(child, wholes, buffers_of);
-  for (const ParameterId parameter : module.parameters) {
-    BufferId& whole = wholes[static_cast<std::size_t>(parameter)];
-    if (whole != kNone) continue;  // tied
-    emit_.focus(places_[static_cast<std::size_t>(parameter)].unit, id);
-    whole = allocate_whole(parameter);
-  }
-  buffers_of(id);
-}
-
-void Fsdp1::flatten_below(ModuleId id, std::vector<BufferId>& wholes) {
-  for (const ModuleId child : job_.tree.modules[static_cast<std::size_t>(id)].children) {
-    flatten_below(child, wholes);
-  }
-  for (std::size_t u = 0; u < job_.units.size(); ++u) {
-    if (job_.units[u].modules[0] == id) flatten(static_cast<UnitId>(u), wholes);
+  WholeParameters wholes(job_, emit_, Role::unsharded, false);
+  const ModelSetup setup = model_setup(plan_);
+  if (setup == ModelSetup::device) wholes.make_on_device(buffers_of);
+  const ManagedModules managed(job_);
+  for (const UnitId unit : wrapping_order(job_)) {
+    const std::vector<ModuleId> modules = managed.breadth_first(unit);
+    if (setup == ModelSetup::meta) {  // _materialize_with_param_init_fn
+      for (const ModuleId id : modules) {
+        wholes.allocate(id);
+        buffers_of(id);
+      }
+    } else if (setup == ModelSetup::host) {  // _move_module_to_device
+      for (const ModuleId id : modules) wholes.allocate(id);
+      for (const ModuleId id : modules) buffers_of(id);
+    }
+    flatten(unit, wholes.of(unit));
   }
 }
 
 // FlatParamHandle's flat tensor, its shard, and the end of what they were made from. Without a shard to
 // cut, the flat tensor stays.
-void Fsdp1::flatten(UnitId unit, std::vector<BufferId>& wholes) {
+void Fsdp1::flatten(UnitId unit, std::vector<BufferId> originals) {
   if (!is_managed(unit)) return;
   focus(unit);
-  const DType storage = plan_.precision.storage;
-  const std::int64_t element = item_size(storage), shard = flat(unit).layout.padded;
-  const bool is_cut = place_[Group::shard].size > 1, on_host = plan_.offload.parameters;
-  std::vector<BufferId> originals;
-  for (const ParameterId p : job_.units[static_cast<std::size_t>(unit)].parameters) {
-    BufferId& whole = wholes[static_cast<std::size_t>(p)];
-    if (whole == kNone) whole = allocate_whole(p);
-    originals.push_back(whole);
+  const bool on_host = plan_.offload.parameters;
+  BufferId kept = concatenate_whole(unit, originals);
+  if (place_[Group::shard].size > 1) cut_shard(unit, kept);
+  const auto free_originals = [&] {
+    for (const BufferId original : originals) emit_.free(original);
+  };
+  const bool are_views = plan_.pytorch.use_orig_params;  // from now on, of the shard
+  if (are_views) free_originals();
+  if (on_host) {
+    const std::int64_t shard = flat(unit).layout.padded;
+    const BufferId host = emit_.allocate(shard_of(shard, true));
+    emit_.copy(Stream::compute, Operator::copy_device_to_host, emit_.buffer(host).bytes, kept, host);
+    emit_.host_wait(emit_.record(Stream::compute));
+    emit_.free(std::exchange(kept, host));
+    held(unit).host_gradient =
+        emit_.allocate({emit_.buffer(host).bytes, Category::gradients, Role::host_gradient, kNone,
+                        Stream::compute, true, true});
   }
-  const auto shard_of = [&](bool is_on_host) {
-    return Emitter::BufferSpec{shard * element, Category::parameters, Role::shard,          kNone,
-                               Stream::compute, is_on_host,           is_on_host == on_host};
-  };
-  const auto moved = [&](BufferId from, const Emitter::BufferSpec& to) {
-    const BufferId made = emit_.allocate(to);
-    if (to.on_host) {
-      emit_.copy(Stream::compute, Operator::copy_device_to_host, to.bytes, from, made);
-    } else {
-      emit_.launch(Stream::compute, {Operator::cast, storage, storage, storage, {shard}}, {from},
-                   {made});
-    }
-    return made;
-  };
+  held(unit).shard = kept;
+  if (are_views) return;
+  std::reverse(originals.begin(), originals.end());
+  free_originals();
+}
+
+Emitter::BufferSpec Fsdp1::shard_of(std::int64_t elements, bool on_host) const {
+  return {elements * item_size(plan_.precision.storage),
+          Category::parameters,
+          Role::shard,
+          kNone,
+          Stream::compute,
+          on_host,
+          on_host == plan_.offload.parameters};
+}
+
+// _init_flat_param_and_metadata. Paddings (_construct_padding_tensor) live until it returns, which first
+// drops its list and last the variable that holds the last of them.
+BufferId Fsdp1::concatenate_whole(UnitId unit, const std::vector<BufferId>& originals) {
+  const std::int64_t element = item_size(plan_.precision.storage);
+  std::vector<BufferId> paddings;
+  for (const std::int64_t elements : flat(unit).paddings) {
+    const Emitter::BufferSpec padding = {elements * element, Category::temporaries, Role::scratch};
+    const BufferId ones = emit_.allocate(padding);
+    paddings.push_back(emit_.allocate(padding));
+    emit_.free(ones);
+  }
   const Emitter::BufferSpec uncut = {flat(unit).numel * element, Category::parameters,
                                      Role::unsharded};
-  BufferId kept = emit_.allocate(is_cut ? uncut : shard_of(false));
+  const bool is_cut = place_[Group::shard].size > 1;
+  const BufferId whole = emit_.allocate(is_cut ? uncut : shard_of(flat(unit).numel, false));
   emit_.launch(Stream::compute,
                emit_.intern({Operator::memory_bound,
                              DType::fp32,
                              DType::fp32,
                              DType::fp32,
                              {flat(unit).layout.numel * element, uncut.bytes}}),
-               emit_.intern_operator("aten::cat"), originals, {&kept, 1});
-  if (is_cut) {
-    const BufferId piece = moved(kept, shard_of(false));
-    emit_.free(std::exchange(kept, piece));
-  }
-  if (!plan_.pytorch.use_orig_params) std::reverse(originals.begin(), originals.end());
-  for (const BufferId original : originals) emit_.free(original);
-  if (on_host) {
-    const BufferId host = moved(kept, shard_of(true));
-    emit_.host_wait(emit_.record(Stream::compute));
-    emit_.free(std::exchange(kept, host));
-    held(unit).host_gradient =
-        emit_.allocate({shard * element, Category::gradients, Role::host_gradient, kNone,
-                        Stream::compute, true, true});
-  }
-  held(unit).shard = kept;
+               emit_.intern_operator("aten::cat"), originals, {&whole, 1});
+  if (paddings.empty()) return whole;
+  std::reverse(paddings.begin(), paddings.end() - 1);
+  for (const BufferId padding : paddings) emit_.free(padding);
+  return whole;
+}
+
+// FlatParamHandle._get_shard, in place of what it is cut from. Where use_orig_params has not padded the
+// whole, the last shards are padded.
+void Fsdp1::cut_shard(UnitId unit, BufferId& kept) {
+  const DType storage = plan_.precision.storage;
+  const std::int64_t shard = flat(unit).layout.padded;
+  const std::int64_t chunk = flat(unit).cut;
+  const auto copied = [&](BufferId from, const Emitter::BufferSpec& to) {
+    const BufferId made = emit_.allocate(to);
+    if (chunk == 0) return made;
+    emit_.launch(Stream::compute, {Operator::cast, storage, storage, storage, {chunk}}, {from},
+                 {made});
+    return made;
+  };
+  if (chunk == shard) return emit_.free(std::exchange(kept, copied(kept, shard_of(shard, false))));
+  const BufferId clone = copied(
+      kept, {chunk * item_size(storage), Category::temporaries, Role::scratch, kNone});
+  const BufferId padded = copied(clone, shard_of(shard, false));
+  emit_.free(clone);
+  emit_.free(std::exchange(kept, padded));
 }
 
 // buffer_dtype of the mixed precision (_cast_buffers_to_dtype_and_device).
@@ -150,7 +164,7 @@ std::vector<OptimizerTensors> Fsdp1::optimizer_tensors() const {
                    .master_shards = {},
                    .padded = layout.padded,
                    .local = layout.local,
-                   .gradient = states_[u].has_gradient ? held.gradient : kNone,
+                   .gradient = states_[u].has_gradient ? held.gradient() : kNone,
                    .host_gradient = held.host_gradient});
   }
   return out;
@@ -169,7 +183,9 @@ void Fsdp1::zero_gradients() {
 void Fsdp1::free_gradients() {
   for (const Stream stream : reduction_streams()) emit_.wait_for(stream, Stream::compute);
   for (std::size_t u = 0; u < states_.size(); ++u) {
-    if (std::exchange(states_[u].has_gradient, false)) emit_.free(held_[u].gradient);
+    if (!std::exchange(states_[u].has_gradient, false)) continue;
+    emit_.free(held_[u].gradient());
+    held_[u].current = 0;
   }
 }
 

@@ -12,6 +12,7 @@ bool frees_after_forward(Strategy strategy) {
 Fsdp1Sharded::Fsdp1Sharded(const Job& job, const RankPlace& place, Emitter& emit)
     : Fsdp1(job, place, emit),
       frees_after_forward_(frees_after_forward(job.plan.sharding.strategy)),
+      skips_sharded_views_(!frees_after_forward_ && job.plan.pytorch.use_orig_params),
       limiter_(emit, job.plan.prefetch.limit_all_gathers) {}
 
 std::vector<Fsdp1::Transient> Fsdp1Sharded::lazy_tensors(UnitId unit) const {
@@ -28,6 +29,7 @@ void Fsdp1Sharded::unshard(UnitId unit) {
   BufferId shard = held(unit).shard;
   if (!is_there || plan_.offload.parameters) shard = shard_to_gather(unit);
   const bool is_made = shard != held(unit).shard;
+  drop_device_shard(unit);
   if (is_made) emit_.wait_for(fsdp1_stream::unshard, fsdp1_stream::pre_unshard);
   limiter_.before_gather();
   if (!is_there) {
@@ -43,7 +45,9 @@ void Fsdp1Sharded::unshard(UnitId unit) {
   if (casts()) {
     drop(shard, fsdp1_stream::unshard);
   } else {
+    if (!is_there) emit_.record_stream(shard, fsdp1_stream::unshard);
     at(unit).on_device = shard;
+    if (!plan_.pytorch.use_orig_params) drop_device_shard(unit);
   }
 }
 
@@ -59,21 +63,26 @@ BufferId Fsdp1Sharded::allocate_full(UnitId unit, std::int64_t bytes) {
   return full;
 }
 
-void Fsdp1Sharded::reshard(UnitId unit, Stream current, bool frees) {
-  UnitState& s = at(unit);
-  if (s.on_device != kNone) drop(s.on_device, fsdp1_stream::unshard);
-  if (!frees) return;
-  drop(s.full, current);
+// _use_sharded_flat_param, or a new copy to which the original parameters turn.
+void Fsdp1Sharded::drop_device_shard(UnitId unit) {
+  BufferId& on_device = at(unit).on_device;
+  if (on_device != kNone) emit_.free(std::exchange(on_device, kNone));
+}
+
+void Fsdp1Sharded::free_unsharded(UnitId unit, Stream current) {
+  drop(at(unit).full, current);
   limiter_.freed(current);
 }
 
 void Fsdp1Sharded::reshard_after_forward(UnitId unit) {
-  reshard(unit, Stream::compute, frees_after_forward_ && unit != 0);
+  if (!skips_sharded_views_) drop_device_shard(unit);
+  if (frees_after_forward_ && unit != 0) free_unsharded(unit, Stream::compute);
 }
 
 // _should_free_in_backward.
 void Fsdp1Sharded::reshard_after_backward(UnitId unit) {
-  reshard(unit, fsdp1_stream::unshard, frees_after_forward_ || reduces_now());
+  drop_device_shard(unit);
+  if (frees_after_forward_ || reduces_now()) free_unsharded(unit, fsdp1_stream::unshard);
 }
 
 std::vector<Stream> Fsdp1Sharded::reduction_streams() const {
@@ -155,7 +164,7 @@ BufferId Fsdp1Sharded::scatter(UnitId unit, BufferId padded) {
   }
   if (accumulates) {
     emit_.launch(stream, {Operator::add, storage, storage, storage, {elements}}, {sharded},
-                 {held(unit).gradient});
+                 {held(unit).gradient()});
   }
   copy_to_host(unit, stream);
   return accumulates ? sharded : kNone;

@@ -25,12 +25,16 @@ class Fsdp1Sharded final : public Fsdp1 {
   std::vector<Stream> reduction_streams() const override;
 
   BufferId allocate_full(UnitId unit, std::int64_t bytes);
-  void reshard(UnitId unit, Stream current, bool frees);
+  void drop_device_shard(UnitId unit);
+  void free_unsharded(UnitId unit, Stream current);
   void keep_unreduced(UnitId unit, BufferId gradient);
   BufferId scatter(UnitId unit, BufferId padded);
   bool is_replicated() const { return place_[Group::replicate].size > 1; }
 
   const bool frees_after_forward_;
+  // After forward the original parameters stay views of what was gathered (skip_use_sharded_views), so
+  // that an offloaded shard stays on the device.
+  const bool skips_sharded_views_;
   RateLimiter limiter_;
 };
 

@@ -2,6 +2,21 @@
 
 namespace foreshard::lowering {
 
+std::vector<std::size_t> Fsdp1Whole::current_gradients() const {
+  std::vector<std::size_t> current;
+  for (const Held& held : all_held()) current.push_back(held.current);
+  return current;
+}
+
+void Fsdp1Whole::begin_step() {
+  current_before_ = current_gradients();
+}
+
+// Sums that outlive steps change places.
+int Fsdp1Whole::cycle() const {
+  return current_gradients() == current_before_ ? 1 : 2;
+}
+
 std::vector<Fsdp1::Transient> Fsdp1Whole::lazy_tensors(UnitId unit) const {
   if (!casts()) return {};
   return {{flat(unit).numel, plan_.precision.param}};
@@ -33,15 +48,15 @@ BufferId Fsdp1Whole::allocate_flat_gradient(UnitId unit) {
   return allocate_gradient(unit, flat(unit).numel, gradient_type_, fsdp1_stream::unshard);
 }
 
-// _reduce_grad_no_shard. One that is reduced already grows in place.
+// _reduce_grad_no_shard. One that is reduced already grows in place, but for casts.
 void Fsdp1Whole::reduce(UnitId unit, BufferId gradient) {
   UnitState& s = at(unit);
   if (s.has_gradient) {
-    const BufferId kept = held(unit).gradient;
+    const BufferId kept = held(unit).gradient();
     const bool is_new = gradient != kept;
     if (is_new) add_to(kept, plan_.precision.storage, gradient, flat(unit).numel);
     emit_.wait_for(fsdp1_stream::post_backward, fsdp1_stream::unshard);
-    if (reduces_now()) all_reduce(unit, kept, plan_.precision.storage);
+    if (reduces_now()) reduce_sum(unit);
     if (is_new) emit_.free(gradient);
   } else {
     if (s.unreduced != kNone) add_to(s.unreduced, gradient_type_, gradient, flat(unit).numel);
@@ -52,6 +67,23 @@ void Fsdp1Whole::reduce(UnitId unit, BufferId gradient) {
     }
   }
   if (reduces_now()) copy_to_host(unit, fsdp1_stream::post_backward);
+}
+
+// A sum with an earlier gradient, of the storage type, through the reduce type and back.
+void Fsdp1Whole::reduce_sum(UnitId unit) {
+  const DType storage = plan_.precision.storage;
+  const BufferId sum = held(unit).gradient();
+  if (reduce_type_ == storage) return all_reduce(unit, sum, storage);
+  const Stream stream = fsdp1_stream::post_backward;
+  const std::int64_t elements = flat(unit).numel;
+  const BufferId narrow = cast(unit, sum, storage, reduce_type_, elements, stream);
+  all_reduce(unit, narrow, reduce_type_);
+  held(unit).current ^= 1;
+  const BufferId wide = allocate_kept_gradient(unit, elements, stream);
+  emit_.launch(stream, {Operator::cast, storage, reduce_type_, storage, {elements}}, {narrow},
+               {wide});
+  emit_.free(narrow);
+  emit_.free(sum);
 }
 
 void Fsdp1Whole::keep_unreduced(UnitId unit, BufferId gradient) {

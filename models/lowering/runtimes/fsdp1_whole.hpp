@@ -10,6 +10,8 @@ class Fsdp1Whole final : public Fsdp1 {
  public:
   using Fsdp1::Fsdp1;
 
+  void begin_step() override;
+  int cycle() const override;
   // FullyShardedDataParallel.clip_grad_norm_ leaves these to torch.nn.utils.
   ClippedGradients clipped_gradients() const override { return ClippedGradients::flat_tensors; }
 
@@ -22,9 +24,13 @@ class Fsdp1Whole final : public Fsdp1 {
   void reduce(UnitId unit, BufferId gradient) override;
 
   void reshard(UnitId unit, Stream current);
+  void reduce_sum(UnitId unit);
   void keep_unreduced(UnitId unit, BufferId gradient);
   void reduce_unreduced(UnitId unit, BufferId gradient);
   void all_reduce(UnitId unit, BufferId gradient, DType type);
+  std::vector<std::size_t> current_gradients() const;
+
+  std::vector<std::size_t> current_before_;  // this step
 };
 
 }  // namespace foreshard::lowering

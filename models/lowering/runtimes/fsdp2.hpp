@@ -157,8 +157,9 @@ class Fsdp2 final : public ShardingRuntime {
       const;  // to the host that optimizes; where it keeps parameters: always
 
   void allocate_as_pytorch(const ModuleBuffers& buffers_of);
-  void allocate_module(ModuleId module, const std::vector<UnitId>& unit_of,
-                       const ModuleBuffers& buffers_of);
+  void give_shards_storage(const ModuleBuffers& buffers_of);
+  void shard_whole_parameters(const ModuleBuffers& buffers_of);
+  BufferId cut_shard(const ParameterShard& shard, BufferId whole);
   BufferId allocate_shard(const ParameterShard& shard, std::int64_t elements);
   void allocate_masters(UnitId unit);
   void select_trained();

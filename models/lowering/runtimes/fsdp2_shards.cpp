@@ -1,5 +1,8 @@
 // The runtime's set-up: what a rank keeps of every parameter (section 1.2).
 #include "models/lowering/runtimes/fsdp2.hpp"
+#include "models/lowering/runtimes/module_order.hpp"
+#include "models/lowering/runtimes/whole_parameters.hpp"
+#include "models/sharding/pytorch_support.hpp"
 #include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
@@ -58,39 +61,86 @@ void Fsdp2::allocate_masters(UnitId unit) {
   }
 }
 
-// A model made on the meta device, sharded, then to_empty(): modules in post-order take their shards
-// without padding, and once a unit's module is done uneven shards are replaced by padded ones, in the
-// order of the unit's parameters.
 void Fsdp2::allocate_as_pytorch(const ModuleBuffers& buffers_of) {
   for (std::size_t u = 0; u < job_.units.size(); ++u) {
     held_[u].shards.resize(layout(static_cast<UnitId>(u)).parameters.size(), kNone);
   }
+  if (model_setup(plan_) == ModelSetup::meta) {
+    give_shards_storage(buffers_of);
+  } else {
+    shard_whole_parameters(buffers_of);
+  }
+  for (std::size_t u = 0; u < job_.units.size(); ++u) allocate_masters(static_cast<UnitId>(u));
+}
+
+// A model made on the meta device, sharded, then to_empty(): modules in post-order take their shards
+// without padding, and once a unit's module is done uneven shards are replaced by padded ones, in the
+// order of the unit's parameters.
+void Fsdp2::give_shards_storage(const ModuleBuffers& buffers_of) {
   std::vector<UnitId> unit_of(job_.tree.modules.size(), kNone);
   for (std::size_t u = 0; u < job_.units.size(); ++u) {
     for (const ModuleId m : job_.units[u].modules) {
       unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
     }
   }
-  allocate_module(0, unit_of, buffers_of);
-  for (std::size_t u = 0; u < job_.units.size(); ++u) allocate_masters(static_cast<UnitId>(u));
+  for (const ModuleId id : post_order(job_.tree)) {
+    for (const ParameterId parameter : job_.tree.modules[static_cast<std::size_t>(id)].parameters) {
+      const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
+      BufferId& shard =
+          held_[static_cast<std::size_t>(place.unit)].shards[static_cast<std::size_t>(place.index)];
+      const auto& p = layout(place.unit).parameters[static_cast<std::size_t>(place.index)];
+      emit_.focus(place.unit, id);
+      const BufferId before = std::exchange(shard, allocate_shard(p, p.local));
+      if (before != kNone) emit_.free(before);  // tied: its second module takes new storage for both
+    }
+    buffers_of(id);
+    const UnitId unit = unit_of[static_cast<std::size_t>(id)];
+    if (unit != kNone) pad_shards(unit);
+  }
 }
 
-void Fsdp2::allocate_module(ModuleId id, const std::vector<UnitId>& unit_of,
-                            const ModuleBuffers& buffers_of) {
-  const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
-  for (const ModuleId child : module.children) allocate_module(child, unit_of, buffers_of);
-  for (const ParameterId parameter : module.parameters) {
-    const ParameterPlace& place = places_[static_cast<std::size_t>(parameter)];
-    BufferId& shard =
-        held_[static_cast<std::size_t>(place.unit)].shards[static_cast<std::size_t>(place.index)];
-    const auto& p = layout(place.unit).parameters[static_cast<std::size_t>(place.index)];
-    emit_.focus(place.unit, id);
-    const BufferId before = std::exchange(shard, allocate_shard(p, p.local));
-    if (before != kNone) emit_.free(before);  // tied: its second module takes new storage for both
+// A model with storage: fully_shard moves what a group manages to the device (_move_states_to_device)
+// unless it is there, shards each parameter (_init_sharded_param), and drops the whole ones when it
+// returns.
+void Fsdp2::shard_whole_parameters(const ModuleBuffers& buffers_of) {
+  WholeParameters wholes(job_, emit_, Role::unsharded, false);
+  const bool is_on_device = model_setup(plan_) == ModelSetup::device;
+  if (is_on_device) wholes.make_on_device(buffers_of);
+  const ManagedModules managed(job_);
+  for (const UnitId unit : wrapping_order(job_)) {
+    if (!is_on_device) {
+      const std::vector<ModuleId> modules = managed.depth_first(unit);
+      for (const ModuleId id : modules) wholes.allocate(id);
+      for (const ModuleId id : modules) buffers_of(id);
+    }
+    focus(unit);
+    const std::vector<BufferId> originals = wholes.of(unit);
+    UnitShards& held = held_[static_cast<std::size_t>(unit)];
+    for (std::size_t i = 0; i < originals.size(); ++i) {
+      held.shards[i] = cut_shard(layout(unit).parameters[i], originals[i]);
+    }
+    for (const BufferId original : originals) emit_.free(original);
   }
-  buffers_of(id);
-  const UnitId unit = unit_of[static_cast<std::size_t>(id)];
-  if (unit != kNone) pad_shards(unit);
+}
+
+// One for the host is made on the device first.
+BufferId Fsdp2::cut_shard(const ParameterShard& p, BufferId whole) {
+  const DType storage = plan_.precision.storage;
+  const bool on_host = plan_.offload.parameters;
+  const BufferId cut =
+      on_host ? emit_.allocate({p.padded * item_size(storage), Category::temporaries, Role::scratch,
+                                emit_.parameter_name(p.parameter)})
+              : allocate_shard(p, p.padded);
+  if (p.local > 0) {
+    emit_.launch(Stream::compute, {Operator::cast, storage, storage, storage, {p.local}}, {whole},
+                 {cut});
+  }
+  if (!on_host) return cut;
+  const BufferId shard = allocate_shard(p, p.padded);
+  emit_.copy(Stream::compute, Operator::copy_device_to_host, emit_.buffer(cut).bytes, cut, shard);
+  emit_.host_wait(emit_.record(Stream::compute));
+  emit_.free(cut);
+  return shard;
 }
 
 void Fsdp2::pad_shards(UnitId unit) {

@@ -60,6 +60,8 @@ class ShardingRuntime {
   virtual bool repeats_micro_steps() const { return false; }
   // After a step: whether all later ones do what it did.
   virtual bool repeats() const { return true; }
+  // Then: after how many steps what it did is done again.
+  virtual int cycle() const { return 1; }
 
   // Hooks, in the order in which they fire.
   virtual void unshard_root_before_forward() = 0;  // model.unshard() while idle

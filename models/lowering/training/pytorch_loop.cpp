@@ -1,6 +1,7 @@
 #include "models/lowering/training/pytorch_loop.hpp"
 
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
 
@@ -20,9 +21,10 @@ void PyTorchLoop::setup(Program& target) {
   emit_.begin(target);
   emit_.set_phase(Phase::setup);
   emit_.focus_on_step();
-  // Seen in recordings, where CUDA starts under FSDP2; which operator it is they do not show.
+  // Seen in recordings, where to_empty() gives DTensors their storage; which operator it is they do not
+  // show.
   if (rules_.starts_with_temporaries && plan_.runtime == RuntimeName::fsdp2 &&
-      !plan_.offload.parameters) {
+      model_setup(plan_) == ModelSetup::meta && !plan_.offload.parameters) {
     for (int n = 0; n < 2; ++n) {
       emit_.free(emit_.allocate({4, Category::temporaries, Role::scratch}));
     }

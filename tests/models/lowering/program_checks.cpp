@@ -186,11 +186,16 @@ class Walk {
 std::vector<std::string> broken_laws(const RankProgram& program) {
   Walk walk(program);
   const std::size_t steps_end = program.programs.size() - program.closing;
+  const auto again = [&] {  // all further steps
+    for (std::size_t n = steps_end - program.cycle; n < steps_end; ++n) {
+      walk.run(program.programs[n], program_name(program, n) + " again");
+    }
+  };
   for (std::size_t n = 0; n < program.programs.size(); ++n) {
-    if (n == steps_end) walk.run(program.programs[n - 1], "steady again");
+    if (n == steps_end) again();
     walk.run(program.programs[n], program_name(program, n));
   }
-  if (program.closing == 0) walk.run(program.programs.back(), "steady again");
+  if (program.closing == 0) again();
   return walk.complaints;
 }
 

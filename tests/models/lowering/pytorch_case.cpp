@@ -149,8 +149,10 @@ void describe_older_runtime(Plan& plan, const json& words) {
     pytorch.bucket_cap_mb.mebibytes = words.value("bucket_mb", 25);
     pytorch.gradient_as_bucket_view = flag(words, "bucket_view");
     pytorch.static_graph = flag(words, "static_graph");
+    pytorch.init_sync = flag(words, "init_sync");
     return;
   }
+  pytorch.setup = ModelSetup::device;
   plan.sharding.strategy = kStrategies.at(word(words, "strategy", "FULL_SHARD"));
   plan.prefetch.backward_prefetch = kPrefetches.at(word(words, "bwd_policy", "PRE"));
   plan.prefetch.forward_prefetch = flag(words, "fwd_prefetch1");
