@@ -258,7 +258,8 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                            " exceeds the model's max_position_embeddings, " +
                            std::to_string(job.model.context));
   }
-  if (job.model.sliding_window != 0 && plan.batch.sequence > job.model.sliding_window) {
+  if (!implementation_of(plan).makes_masks && job.model.has_window(job.model.layers - 1) &&
+      plan.batch.sequence > job.model.sliding_window) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's sliding_window, " +
                            std::to_string(job.model.sliding_window) +

@@ -67,6 +67,41 @@ Result<void> check_loop(const Plan& plan, const std::string& file) {
   return {};
 }
 
+// What reentrant checkpointing is described with.
+Result<void> check_reentrant(const Plan& plan, const std::string& file) {
+  if (!checkpoints_reentrantly(plan)) return {};
+  const auto refuse = [&](bool is_set, const std::string& other,
+                          const std::string& expected) -> Result<void> {
+    if (!is_set) return {};
+    return fail(file, "checkpointing.use_reentrant",
+                "is true with " + other +
+                    ", which is not described yet; expected false, or " + expected);
+  };
+  constexpr int kNoReshardInBackward = 10;  // in the recomputation
+  const int minor = nearest_described(plan.pytorch.version).minor;
+  if (auto ok = refuse(plan.runtime != RuntimeName::fsdp2,
+                       "runtime \"" + std::string(word(plan.runtime)) + '"', "runtime \"fsdp2\"");
+      !ok) {
+    return ok;
+  }
+  if (auto ok = refuse(plan.wrap.policy != WrapPolicy::transformer,
+                       "wrap.policy \"" + std::string(word(plan.wrap.policy)) + '"',
+                       "\"transformer\"");
+      !ok) {
+    return ok;
+  }
+  if (auto ok = refuse(minor < kNoReshardInBackward,
+                       "PyTorch " + to_string(plan.pytorch.version), "2.10 or later");
+      !ok) {
+    return ok;
+  }
+  if (auto ok = refuse(!plan.frozen.empty(), "frozen modules", "frozen = []"); !ok) return ok;
+  if (auto ok = refuse(plan.lora.rank > 0, "adapters", "lora.rank = 0"); !ok) return ok;
+  if (auto ok = refuse(runs_in_trainer(plan), "pytorch.loop \"trainer\"", "\"plain\""); !ok) return ok;
+  return refuse(plan.pytorch.autocast != Autocast::none, "pytorch.autocast",
+                "pytorch.autocast = \"none\"");
+}
+
 }  // namespace
 
 DType compute_type(const Plan& plan) {
@@ -83,8 +118,14 @@ ModelSetup model_setup(const Plan& plan) {
   return ModelSetup::meta;
 }
 
+bool checkpoints_reentrantly(const Plan& plan) {
+  return plan.checkpointing.use_reentrant && plan.operators == OperatorSetName::pytorch_eager &&
+         plan.checkpointing.mode == CheckpointMode::transformers;
+}
+
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
   if (auto ok = check_autocast(plan, file); !ok) return ok;
+  if (auto ok = check_reentrant(plan, file); !ok) return ok;
   if (!describes_pytorch(plan.operators)) return {};
   if (auto ok = check_loop(plan, file); !ok) return ok;
   const std::string operators = '"' + std::string(word(plan.operators)) + '"';

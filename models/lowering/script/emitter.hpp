@@ -37,6 +37,7 @@ enum class Role : std::uint8_t {
   rope_table,
   tokens,
   targets,
+  attention_mask,
   staging,
   loss,
   lse,

@@ -53,6 +53,9 @@ enum class Shared : std::uint8_t {
   embedded_gradient,  // where that is a leaf of the graph, which then holds both
   hidden_states,  // the head's input
   positions,
+  attention_mask,  // that the model is called with
+  mask,            // the decoder's, of layers without a window and with one
+  window_mask,
   cosines,
   sines,
   kCount

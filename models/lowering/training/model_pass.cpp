@@ -1,5 +1,7 @@
 #include "models/lowering/training/model_pass.hpp"
 
+#include "models/sharding/pytorch_support.hpp"
+
 namespace foreshard::lowering {
 
 ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime, OperatorSet operators)
@@ -170,7 +172,12 @@ void ModelPass::recompute(Frame& block) {
   emit_.set_phase(Phase::recompute);
   {
     const auto range = emit_.range(Range::recompute);
-    recompute_walk_.begin(HookWalk::Mode::recompute, block.place->base);
+    // Under reentrant checkpointing the block's own hooks run as in a forward.
+    const ModuleId base = block.place->base;
+    recompute_walk_.begin(HookWalk::Mode::recompute,
+                          checkpoints_reentrantly(job_.plan)
+                              ? hooks_.parent_of[static_cast<std::size_t>(base)]
+                              : base);
     runner_.run(block, block.segment->recomputation, recompute_walk_);
     recompute_walk_.finish();
   }

@@ -20,10 +20,14 @@ void PlainLoop::micro_step(int number) {
   emit_.set_phase(Phase::forward);
   runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
   load_batch();
+  load_mask();
   pass_.forward();
   pass_.backward();
-  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::embedded,
-                            Shared::embedded_gradient, Shared::loss}) {
+  // With the loss goes the graph, and with it what reentrant checkpointing calls blocks with, and an
+  // input that is a leaf of it.
+  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::window_mask,
+                            Shared::mask, Shared::sines, Shared::cosines, Shared::positions,
+                            Shared::embedded, Shared::embedded_gradient, Shared::loss}) {
     free_shared(held);
   }
 }
@@ -34,6 +38,7 @@ void PlainLoop::evaluate() {
     emit_.focus_on_step();
     runtime_.begin_evaluation();
     load_batch();
+    load_mask();
     pass_.evaluate();
     emit_.focus_on_step();
     host_waits();
@@ -53,6 +58,13 @@ void PlainLoop::load_batch() {
         pass_[input], copied_from_host(kTokenBytes * plan_.tokens(), Category::inputs, role));
     if (before != kNone) emit_.free(before);
   }
+}
+
+// The call of the model alone holds it.
+void PlainLoop::load_mask() {
+  if (plan_.pytorch.attention_mask == AttentionMask::none) return;
+  pass_[Shared::attention_mask] =
+      copied_from_host(kTokenBytes * plan_.tokens(), Category::inputs, Role::attention_mask);
 }
 
 void PlainLoop::free_batch() {

@@ -16,6 +16,7 @@ class PlainLoop final : public PyTorchLoop {
 
   void micro_step(int number);
   void load_batch();
+  void load_mask();
   void free_batch();
 };
 

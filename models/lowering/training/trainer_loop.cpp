@@ -60,13 +60,14 @@ void TrainerLoop::micro_step(int number, const Batch& batch, bool has_loss_befor
 void TrainerLoop::use(const Batch& batch) {
   pass_[Shared::tokens] = batch.front();
   pass_[Shared::targets] = batch.back();
+  if (batch.size() > 2) pass_[Shared::attention_mask] = batch[1];
 }
 
 TrainerLoop::Batch TrainerLoop::load_batch() {
   const std::int64_t bytes = kTokenBytes * plan_.tokens();
   Batch batch{copied_from_host(bytes, Category::inputs, Role::tokens)};
   if (plan_.pytorch.attention_mask != AttentionMask::none) {
-    batch.push_back(copied_from_host(bytes, Category::inputs, Role::tokens));
+    batch.push_back(copied_from_host(bytes, Category::inputs, Role::attention_mask));
   }
   batch.push_back(copied_from_host(bytes, Category::inputs, Role::targets));
   return batch;

@@ -1,6 +1,7 @@
 // A decoder block as PyTorch runs it: forward, forward under checkpointing, recomputation, backward.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/lowering/operators/pytorch/eager_writer.hpp"
@@ -16,6 +17,10 @@ struct BlockSite {
   bool is_first_turned = false;
   // The lowest block that backward computes again: its backward is the last to hold what all were called with.
   bool is_first_checkpointed = false;
+  // The mask that attention is given, and whether the block is the lowest that backward computes again
+  // with it: its backward is the last to hold it.
+  std::optional<Shared> mask{};
+  bool is_first_checkpointed_masked = false;
   bool is_checkpointed = false;
   // FSDP2 casts the tables of angles that a block is called with, where the block is a unit.
   bool is_unit = false;

@@ -2,10 +2,22 @@
 
 #include "models/lowering/operators/pytorch/eager_loss.hpp"
 #include "models/lowering/operators/pytorch/eager_norm.hpp"
+#include "models/sharding/layer_attention.hpp"
 #include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 namespace {
+
+// By the arguments of a checkpointed block that is given it.
+bool is_held_by_checkpoint(const EagerWriter& w, const DecoderMask& mask) {
+  for (std::int64_t i = 0; i < w.z.layers; ++i) {
+    if (w.job.model.has_window(i) == mask.has_window &&
+        is_checkpointed(w.job, static_cast<std::size_t>(i))) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // What the decoder's forward held until its end. Under checkpointing blocks hold what they were called
 // with: the position ids, and the first one the embedding's output.
@@ -24,12 +36,24 @@ void end_of_inner_model(EagerWriter& w, Slot x) {
   const auto drop_positions = [&] {
     if (!is_any_checkpointed) drop(Shared::positions, 8 * w.z.S);
   };
-  // Qwen's models hold both in the arguments of their masks, in this order.
+  const auto drop_masks = [&] {
+    for (const DecoderMask& mask : decoder_masks(w.job)) {
+      if (mask.bytes == 0 || is_held_by_checkpoint(w, mask)) continue;
+      drop(mask.has_window ? Shared::window_mask : Shared::mask, mask.bytes);
+    }
+  };
+  // Qwen's models hold the two others in the arguments of their masks, in this order.
   const ModelFamily family = w.job.model.family;
   const bool is_qwen = family == ModelFamily::qwen2 || family == ModelFamily::qwen3;
-  if (!is_qwen) drop_positions();
-  drop(Shared::embedded, w.bytes(x));
-  if (is_qwen) drop_positions();
+  if (is_qwen) {
+    drop_masks();
+    drop(Shared::embedded, w.bytes(x));
+    drop_positions();
+  } else {
+    drop_positions();
+    drop(Shared::embedded, w.bytes(x));
+    drop_masks();
+  }
   if (w.has_backward() || rotary_of(w.job.plan) != Rotary::shared_half) return;
   for (const Shared table : {Shared::cosines, Shared::sines}) {
     drop(table, w.of_stream(w.z.S * w.z.d));
@@ -93,7 +117,7 @@ Segment eager_head(const Job& job, GradMode grad) {
     }
   }
   w.segment.has_input_gradient = w.requires_gradient(x);
-  if (dx != kNone) w.segment.gradient = norm_backward(w, norm, {dx, x, kNone, false, {}, false});
+  if (dx != kNone) w.segment.gradient = norm_backward(w, norm, {.dy = dx, .x = x});
   return std::move(w.segment);
 }
 

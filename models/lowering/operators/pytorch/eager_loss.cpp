@@ -23,7 +23,7 @@ struct Loss {
 
   bool widens() const { return is_wide && given != 4; }
   // Of the root's forward that computes the loss: the head's input, where no node saved it, is its last
-  // variable.
+  // variable. A mask that only the call holds dies with it.
   void end_of_model(Slot loss) {
     if (!w.code.loss_in_model) return;
     const Slot hidden_states = w.tensor(w.of_stream(w.z.T * w.z.D));
@@ -32,6 +32,10 @@ struct Loss {
     if (in_trainer) end_of_trainers_forward();
     w.leave(root);
     w.returned({loss, logits});
+    if (w.plan.attention_mask == AttentionMask::none || in_trainer) return;
+    const Slot mask = w.tensor(8 * w.z.T);
+    w.receive(mask, Shared::attention_mask);
+    w.free({mask});
   }
   // Accelerate wraps the model's forward: autocast ends there, and 16-bit outputs become fp32
   // (convert_outputs_to_fp32).

@@ -10,6 +10,7 @@
 #include "models/lowering/operators/pytorch/eager_head.hpp"
 #include "models/lowering/operators/pytorch/eager_loss.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/layer_attention.hpp"
 #include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
@@ -54,7 +55,9 @@ std::vector<BlockSite> block_sites(const Job& job, GradMode grad) {
   std::vector<BlockSite> sites(static_cast<std::size_t>(job.model.layers));
   sites.front().is_first = true;
   const std::vector<bool> gradients = has_gradients(job);
+  const std::vector<DecoderMask> masks = decoder_masks(job);
   bool is_any_again = false, is_any_turned = false;
+  std::vector<bool> is_any_again_masked(masks.size(), false);
   for (std::size_t i = 0; i < sites.size(); ++i) {
     BlockSite& site = sites[i];
     const ModuleId block = job.tree.trains_whole ? kNone : block_module(job, i);
@@ -64,6 +67,11 @@ std::vector<BlockSite> block_sites(const Job& job, GradMode grad) {
     const bool is_again = site.is_checkpointed && recorded.is_any;
     site.is_first_checkpointed = is_again && !is_any_again;
     is_any_again |= is_again;
+    if (const auto mask = mask_of_layer(job, i)) {
+      site.mask = masks[*mask].has_window ? Shared::window_mask : Shared::mask;
+      site.is_first_checkpointed_masked = is_again && !is_any_again_masked[*mask];
+      if (is_again) is_any_again_masked[*mask] = true;
+    }
     const bool is_turned = is_again || recorded.is_turned;
     site.is_first_turned = is_turned && !is_any_turned;
     is_any_turned |= is_turned;
