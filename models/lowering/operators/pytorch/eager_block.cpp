@@ -2,8 +2,8 @@
 
 namespace foreshard::lowering {
 
-EagerBlock::EagerBlock(const Job& job, const BlockSite& site, ModuleId block)
-    : w_(job, block),
+EagerBlock::EagerBlock(const Job& job, const BlockSite& site, GradMode grad, ModuleId block)
+    : w_(job, grad, block),
       site_(site),
       rotary_(rotary_of(job.plan)),
       root_(w_.module("")),
@@ -235,7 +235,7 @@ void EagerBlock::forward(Pass pass) {
   if (w_.requires_gradient(silu_)) w_.save(up_);
   w_.drop({silu_, up_});
   if (pass == Pass::recomputed && stops_early()) {  // where the last tensor is saved
-    w_.begin_linear(to_down_, product_, down_);
+    w_.linear_until_saved(to_down_, product_, down_);
     w_.end_autocast();
     return w_.drop({product_, n2_, h_});
   }
@@ -268,8 +268,8 @@ bool EagerBlock::stops_early() const {
          w_.job.plan.checkpointing.mode == CheckpointMode::transformers;
 }
 
-Segment eager_block(const Job& job, const BlockSite& site, ModuleId block) {
-  return EagerBlock(job, site, block).segment();
+Segment eager_block(const Job& job, const BlockSite& site, GradMode grad, ModuleId block) {
+  return EagerBlock(job, site, grad, block).segment();
 }
 
 }  // namespace foreshard::lowering

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/lowering/script/script.hpp"
+#include "models/lowering/operators/pytorch/eager_writer.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
@@ -26,12 +26,13 @@ struct BlockSite {
   bool is_unit = false;
   // Whether anything below trains, and which of the block's own parameters do.
   bool input_requires_gradient = true;
+  bool input_is_leaf = false;  // of the graph
   std::vector<bool> trains{};
 
   bool operator==(const BlockSite&) const = default;
 };
 
 // `block`: one that stands there.
-Segment eager_block(const Job& job, const BlockSite& site, ModuleId block);
+Segment eager_block(const Job& job, const BlockSite& site, GradMode grad, ModuleId block);
 
 }  // namespace foreshard::lowering

@@ -26,6 +26,7 @@ void EagerBlock::backward() {
   }
   mlp_backward(again);
   attention_block_backward(again);
+  if (again && input_is_leaf()) w_.hand_over(x_, Shared::embedded);
   w_.leave(root_);
   if (!is_reentrant()) return;
   w_.free({y_, residual_});
@@ -224,6 +225,7 @@ std::vector<Slot> EagerBlock::checkpoint_arguments() {
   }
   const bool input_last = w_.rules.checkpoint_input_dies_last ||
                           w_.job.plan.checkpointing.mode == CheckpointMode::transformers;
+  if (input_is_leaf()) return others;  // the graph holds it to its end
   others.insert(input_last ? others.end() : others.begin(), x_);
   return others;
 }

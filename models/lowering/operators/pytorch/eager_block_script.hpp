@@ -12,7 +12,7 @@ namespace foreshard::lowering {
 
 class EagerBlock {
  public:
-  EagerBlock(const Job& job, const BlockSite& site, ModuleId block);
+  EagerBlock(const Job& job, const BlockSite& site, GradMode grad, ModuleId block);
 
   Segment segment();
 
@@ -54,6 +54,8 @@ class EagerBlock {
   }
   bool keeps_attention() const;
   bool stops_early() const;
+  // What a frozen embedding gave, for whose gradient the model asks.
+  bool input_is_leaf() const { return site_.is_first && site_.input_is_leaf; }
 
   void backward();
   void end_node(bool again, EagerWriter::Reads saved, Slot gradient);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/lowering/operators/pytorch/eager_writer.hpp"
+#include "models/sharding/accelerate.hpp"
 #include "models/sharding/layer_attention.hpp"
 
 namespace foreshard::lowering {
@@ -125,6 +126,8 @@ void decoder_mask(EagerWriter& w, const DecoderMask& mask, Slot positions) {
 // LlamaRotaryEmbedding.forward.
 void tables_of_angles(EagerWriter& w, Slot positions) {
   const std::int64_t wide = 4 * w.z.S * w.z.d, narrow = w.of_stream(w.z.S * w.z.d);
+  const Slot inverse =
+      casts_buffers(w.job.plan) ? w.make("aten::_to_copy", 2 * w.z.d, {}) : kNone;
   const Slot position = w.make("aten::_to_copy", 4 * w.z.S, {positions});
   const Slot frequencies = w.scratch_later(wide / 2);
   if (w.rules.rotary_uses_cublas) {
@@ -145,9 +148,9 @@ void tables_of_angles(EagerWriter& w, Slot positions) {
     const Slot wide_cosines = cosines, wide_sines = sines;
     cosines = w.make("aten::_to_copy", narrow, {wide_cosines});
     sines = w.make("aten::_to_copy", narrow, {wide_sines});
-    w.free({position, frequencies, angles, wide_cosines, wide_sines});
+    w.free({inverse, position, frequencies, angles, wide_cosines, wide_sines});
   } else {
-    w.free({position, frequencies, angles});
+    w.free({inverse, position, frequencies, angles});
   }
   w.hand_over(cosines, Shared::cosines);
   w.hand_over(sines, Shared::sines);
@@ -183,8 +186,8 @@ void sorted_gradient(EagerWriter& w, Slot weight) {
 
 }  // namespace
 
-Segment eager_embedding(const Job& job) {
-  EagerWriter w(job);
+Segment eager_embedding(const Job& job, GradMode grad) {
+  EagerWriter w(job, grad);
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
   const auto embed = w.module("model.embed_tokens");
   const Slot x = w.tensor(w.of_stream(T * D)), dx = w.tensor(w.of_stream(T * D)),
@@ -208,8 +211,13 @@ Segment eager_embedding(const Job& job) {
     w.hand_over(positions, Shared::positions);
   }
 
+  if (!w.has_backward()) return std::move(w.segment);
   constexpr std::int64_t kFewTokens = 3072;
   w.begin(w.segment.backward, Thread::autograd);
+  if (!w.trains({embed, 0})) {
+    w.hand_over(dx, Shared::embedded_gradient);
+    return std::move(w.segment);
+  }
   w.enter(embed);
   const Slot weight = w.gradient(embed, V * D);
   if (T > kFewTokens) {
