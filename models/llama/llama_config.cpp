@@ -108,6 +108,9 @@ void add_family_keys(const LlamaConfig& config, nlohmann::ordered_json& json) {
   }
   if (config.sliding_window != 0) {
     json["sliding_window"] = config.sliding_window;
+    if (family.window == AttentionWindow::where_used) {
+      json["max_window_layers"] = config.first_window_layer;
+    }
   } else if (family.window == AttentionWindow::always) {
     json["sliding_window"] = nullptr;
   }

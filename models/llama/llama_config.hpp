@@ -45,9 +45,13 @@ struct LlamaConfig {
   bool attention_bias = false;  // of q_proj, k_proj and v_proj
   bool output_bias = false;     // of o_proj
   bool mlp_bias = false;
-  std::int64_t sliding_window = 0;  // tokens that attention reaches back; 0: all
+  std::int64_t sliding_window = 0;      // tokens that attention reaches back; 0: all
+  std::int64_t first_window_layer = 0;  // layers below it reach back all the way
   double initializer_range = 0.02;
 
+  bool has_window(std::int64_t layer) const {
+    return sliding_window != 0 && layer >= first_window_layer;
+  }
   bool has_query_key_norms() const { return traits_of(family).query_key_norms; }
   std::int64_t parameters() const;
   bool operator==(const LlamaConfig&) const = default;

@@ -142,6 +142,34 @@ void read_sizes(ConfigFields& fields, LlamaConfig& config) {
   }
 }
 
+// The first layer with a window, all after which have one: by layer_types where config.json has them, else
+// by max_window_layers.
+std::int64_t first_window_layer(ConfigFields& fields, std::int64_t layers) {
+  constexpr std::int64_t kDefaultFullLayers = 28;
+  const Json* const types = fields.find("layer_types");
+  if (types == nullptr) {
+    return fields.integer("max_window_layers", 0, kMaxLayers, kDefaultFullLayers);
+  }
+  const std::string expected =
+      "expected a list of num_hidden_layers words, first \"full_attention\", then "
+      "\"sliding_attention\"";
+  if (!types->is_array() || types->size() != static_cast<std::size_t>(layers)) {
+    fields.wrong("layer_types", "is another list; " + expected);
+    return 0;
+  }
+  std::int64_t first = layers;
+  for (std::size_t i = 0; i < types->size(); ++i) {
+    const bool is_sliding = (*types)[i] == "sliding_attention";
+    if (is_sliding && first == layers) first = static_cast<std::int64_t>(i);
+    if (!is_sliding && ((*types)[i] != "full_attention" || first != layers)) {
+      fields.wrong("layer_types", "has " + shown((*types)[i]) + " at layer " + std::to_string(i) +
+                                      "; " + expected);
+      return 0;
+    }
+  }
+  return first;
+}
+
 // Biases and window, by the keys that the family has.
 void read_attention(ConfigFields& fields, LlamaConfig& config) {
   constexpr std::int64_t kDefaultWindow = 4096;
@@ -157,6 +185,9 @@ void read_attention(ConfigFields& fields, LlamaConfig& config) {
   if (has_window) {
     config.sliding_window = fields.integer("sliding_window", 1, kMaxContext,
                                            fields.has("sliding_window") ? 0 : kDefaultWindow);
+  }
+  if (config.sliding_window != 0 && family.window == AttentionWindow::where_used) {
+    config.first_window_layer = first_window_layer(fields, config.layers);
   }
 }
 

@@ -31,6 +31,7 @@ enum class ModuleKind : std::uint8_t {
   attention,
   mlp,
   linear,
+  adapted,  // holds a linear layer and the two factors of its adapter
   norm,
   rotary,
   activation

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "models/lowering/operators/foreshard.hpp"
 #include "models/lowering/operators/pytorch/pytorch_operators.hpp"
@@ -9,8 +10,10 @@
 #include "models/lowering/runtimes/fsdp1_sharded.hpp"
 #include "models/lowering/runtimes/fsdp1_whole.hpp"
 #include "models/lowering/runtimes/fsdp2.hpp"
-#include "models/lowering/training/pytorch_loop.hpp"
+#include "models/lowering/training/plain_loop.hpp"
+#include "models/lowering/training/trainer_loop.hpp"
 #include "models/lowering/training/training_loop.hpp"
+#include "models/sharding/accelerate.hpp"
 #include "models/sharding/program_size.hpp"
 
 namespace foreshard {
@@ -53,6 +56,8 @@ RankProgram emptied(RankProgram memory) {
   program.streams = std::move(memory.streams);
   program.cost_keys = std::move(memory.cost_keys);
   program.cost_keys.clear();
+  program.carried = std::move(memory.carried);
+  program.carried.clear();
   program.own_names = std::move(memory.own_names);  // the emitter's, to write over
   return program;
 }
@@ -91,24 +96,66 @@ std::unique_ptr<lowering::ShardingRuntime> runtime_of(const Job& job, const Rank
   return std::make_unique<lowering::Fsdp1Sharded>(job, program.place, emit);
 }
 
+// With evaluations steps repeat from one to the next: those between that are alike are lowered once.
+void lower_cycle(const Job& job, RankProgram& program, lowering::PyTorchLoop& loop,
+                 MicroSteps form) {
+  const std::int64_t cycle = job.plan.evaluation.every;
+  if (cycle == 0) return;
+  const std::size_t begin = program.programs.size(),
+                    kinds = static_cast<std::size_t>(std::min(cycle, RankProgram::kMostOfCycle));
+  program.cycle = cycle;
+  program.programs.resize(begin + kinds);
+  std::size_t lowered = 0;
+  for (auto step = static_cast<std::int64_t>(begin); lowered < kinds;) {
+    Program& kind = program.programs[program.number_of(step)];
+    const std::int64_t in_cycle = step % cycle;
+    if (kind.instructions.empty()) {
+      loop.step(kind, step, form);
+      ++lowered;
+    }
+    step += cycle > RankProgram::kMostOfCycle && in_cycle > 1 ? cycle - in_cycle : 1;
+  }
+}
+
 // The set-up, the step that creates the optimizer's state, and as many later ones as differ.
 RankProgram lower_pytorch(const Job& job, RankProgram program, MicroSteps form) {
   program.closing = 0;
+  program.cycle = 1;
   program.programs.resize(2);
   reserve_first_step(program, job, form);
   lowering::Emitter emit(program, job.tree);
   const auto runtime = runtime_of(job, program, emit);
-  lowering::PyTorchLoop loop(job, program.place, emit, *runtime, lowering::pytorch_operators(job));
+  lowering::OperatorSet evaluation;
+  if (job.plan.evaluation.every > 0) {
+    evaluation = lowering::pytorch_operators(job, lowering::GradMode::disabled);
+  }
+  lowering::OperatorSet operators =
+      lowering::pytorch_operators(job, lowering::GradMode::enabled);
+  const auto make = [&]<typename Loop>(std::type_identity<Loop>) {
+    return std::make_unique<Loop>(job, program.place, emit, *runtime, std::move(operators),
+                                  std::move(evaluation));
+  };
+  std::unique_ptr<lowering::PyTorchLoop> loop_of_plan;
+  if (runs_in_trainer(job.plan)) {
+    loop_of_plan = make(std::type_identity<lowering::TrainerLoop>());
+  } else {
+    loop_of_plan = make(std::type_identity<lowering::PlainLoop>());
+  }
+  lowering::PyTorchLoop& loop = *loop_of_plan;
   loop.setup(program.programs[0]);
   loop.step(program.programs[1], 1, form);
   do {
     const auto number = static_cast<int>(program.programs.size());
     loop.step(program.programs.emplace_back(), number, form);
   } while (!runtime->repeats());
-  program.cycle = static_cast<std::size_t>(runtime->cycle());
-  for (std::size_t more = 1; more < program.cycle; ++more) {
-    const auto number = static_cast<int>(program.programs.size());
-    loop.step(program.programs.emplace_back(), number, form);
+  if (job.plan.evaluation.every > 0) {
+    lower_cycle(job, program, loop, form);
+  } else {
+    program.cycle = runtime->cycle();
+    for (std::int64_t more = 1; more < program.cycle; ++more) {
+      const auto number = static_cast<std::int64_t>(program.programs.size());
+      loop.step(program.programs.emplace_back(), number, form);
+    }
   }
   warn_of_prefetch(job, program.warnings);
   return program;
@@ -125,6 +172,7 @@ RankProgram lower(const Job& job, int rank, const RunVariant& run, RankProgram m
   program.units = unit_layouts(job, program.place);
   if (describes_pytorch(job.plan.operators)) return lower_pytorch(job, std::move(program), form);
   // The set-up, the step that creates the optimizer's state, any later one, and what follows the last.
+  program.cycle = 1;
   program.closing = run.saves ? 2 : run.exports_weights ? 1 : 0;
   program.programs.resize(3 + program.closing);
   reserve_first_step(program, job, form);

@@ -79,7 +79,16 @@ class Check {
     position_.clear();
     if (program_.programs.empty()) return wrong("steps", "is empty; expected a set-up, then steps");
     expect_rows("closing", program_.closing, 0, program_.programs.size() - 1);
-    expect_rows("cycle", program_.cycle, 1, program_.programs.size() - program_.closing);
+    const auto steps = static_cast<std::int64_t>(program_.programs.size() - program_.closing);
+    constexpr std::int64_t kMostSteps = 1'000'000'000'000;
+    expect_between("cycle", program_.cycle, 1,
+                   steps > RankProgram::kMostOfCycle ? kMostSteps : std::max<std::int64_t>(1, steps - 1));
+    for (const auto& [made, left] : program_.carried) {
+      position_ = "carried";
+      expect_row("", made, program_.buffers.size(), "buffers");
+      expect_row("", left, program_.buffers.size(), "buffers");
+    }
+    position_.clear();
   }
 
   void buffers() {
@@ -146,20 +155,34 @@ class Check {
                           std::string(name(i.kind)));
   }
 
-  // The last steps repeat, so they must also find what they need after themselves.
+  // What repeats must also find what it needs after itself: two cycles of it, whose steps that are alike
+  // stand for each other.
   void lifetimes() {
     is_allocated_.assign(program_.buffers.size(), false);
-    const std::size_t steps_end = program_.programs.size() - program_.closing;
-    for (std::size_t n = 0; n < program_.programs.size() && !error_; ++n) {
-      if (n == steps_end) repeated_lifetimes();
+    const std::size_t begin = program_.steady_begin(), steps_end = begin_of_closing();
+    for (std::size_t n = 0; n < begin; ++n) {
       lifetimes(n);
+      carry();
     }
-    if (program_.closing == 0) repeated_lifetimes();
+    const std::int64_t cycle = program_.cycle, first = static_cast<std::int64_t>(begin);
+    const std::int64_t last = steps_end > 1 ? first + 2 * cycle - 1 : first;
+    for (std::int64_t step = first; step <= last && !error_;) {
+      lifetimes(program_.number_of(step));
+      carry();
+      const std::int64_t in_cycle = step % cycle;
+      step += in_cycle < RankProgram::kMostOfCycle ? 1 : cycle - in_cycle;
+    }
+    for (std::size_t n = steps_end; n < program_.programs.size(); ++n) lifetimes(n);
   }
 
-  void repeated_lifetimes() {
-    const std::size_t end = program_.programs.size() - program_.closing;
-    for (std::size_t n = end - program_.cycle; n < end && n > 0 && !error_; ++n) lifetimes(n);
+  std::size_t begin_of_closing() const { return program_.programs.size() - program_.closing; }
+
+  void carry() {
+    for (const auto& [made, left] : program_.carried) {
+      if (error_ || !is_allocated_[static_cast<std::size_t>(made)]) continue;
+      is_allocated_[static_cast<std::size_t>(left)] = is_allocated_[static_cast<std::size_t>(made)];
+      is_allocated_[static_cast<std::size_t>(made)] = false;
+    }
   }
 
   void lifetimes(std::size_t n) {

@@ -53,7 +53,7 @@ Json to_json(const RankProgram& p) {
   for (std::size_t n = p.tree.modules.size(); n < p.name_count(); ++n) {
     names.push_back(p.name(static_cast<NameId>(n)));
   }
-  return {{"device",
+  Json json = {{"device",
            {static_cast<int>(d.kind), d.compute_capability, d.multiprocessors,
             d.matmul_workspace.count}},
           {"streams", list(p.streams,
@@ -75,6 +75,13 @@ Json to_json(const RankProgram& p) {
           {"buffers", list(p.buffers, [](const Buffer& b) { return to_json(b); })},
           {"closing", p.closing},
           {"steps", list(p.programs, [](const Program& step) { return to_json(step); })}};
+  if (p.cycle != 1) json["cycle"] = p.cycle;
+  if (!p.carried.empty()) {
+    json["carried"] = list(p.carried, [](const RankProgram::CarriedBuffer& b) -> Json {
+      return {b.made, b.left};
+    });
+  }
+  return json;
 }
 
 // --- reading ---------------------------------------------------------------------------------------
@@ -94,6 +101,8 @@ class Node {
     missing.wrong("is missing; expected it, as in programs written by foreshard");
     return missing;
   }
+
+  bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
 
   // Calls `read` for each element of a list.
   template <typename Read>
@@ -225,6 +234,11 @@ RankProgram program_of(const Node& node) {
     n.row(b.bytes, b.on_host, b.persistent, b.pool, b.category, b.unit, b.owner, b.role);
   });
   node["closing"].read(p.closing);
+  if (node.has("cycle")) node["cycle"].read(p.cycle);
+  if (node.has("carried")) {
+    p.carried = rows<RankProgram::CarriedBuffer>(
+        node["carried"], [](const Node& n, auto& b) { n.row(b.made, b.left); });
+  }
   p.programs = rows<Program>(node["steps"], [](const Node& n, auto& step) {
     n["events"].read(step.events);
     step.operands = rows<BufferId>(n["operands"], kValue);

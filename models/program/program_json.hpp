@@ -12,7 +12,8 @@
 //      "closing": 0,
 //      "steps": [{"events": 1, "operands": [buffer],
 //                 "instructions": [[kind, stream, phase, group, micro-step, operator, unit, target,
-//                                   module, cost key, aux, operands, reads, writes]]}]}]}
+//                                   module, cost key, aux, operands, reads, writes]]}],
+//      "cycle": 4, "carried": [[made, left]]}]}      left out where 1, or empty
 //
 // Steps are RankProgram::programs. Kinds, phases, categories and roles are words; all else that refers
 // to a table is a row number of it, -1 for none. Names count the modules first. Of units, modules and

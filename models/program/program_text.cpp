@@ -14,7 +14,7 @@ std::string_view word(const std::string_view (&words)[n], Enum value) {
 }
 
 constexpr std::string_view kPhaseNames[] = {"setup",    "forward",   "loss",  "recompute",
-                                            "backward", "optimizer", "report"};
+                                            "backward", "optimizer", "report", "evaluation"};
 constexpr std::string_view kCategoryNames[] = {
     "parameters",          "gradients",  "optimizer_states", "unsharded_parameters",
     "unsharded_gradients", "all_gather", "reduce_scatter",   "activations",
@@ -113,6 +113,19 @@ const std::string& RankProgram::name(NameId id) const {
   return own_names[n - tree.parameters.size()];
 }
 
+std::int64_t RankProgram::runs_of(std::size_t number, std::int64_t steps) const {
+  const auto begin = static_cast<std::int64_t>(steady_begin()),
+             n = static_cast<std::int64_t>(number);
+  if (n > steps) return 0;
+  if (n < begin) return 1;
+  if (cycle <= kMostOfCycle) return (steps - n) / cycle + 1;
+  const std::int64_t lasts = steps / cycle - (begin - 1) / cycle,
+                     firsts = (steps - 1) / cycle - (begin - 2 + cycle) / cycle + 1,
+                     all = std::max<std::int64_t>(0, steps - begin + 1);
+  if (n == begin) return firsts;
+  return n == begin + 1 ? all - firsts - lasts : lasts;
+}
+
 std::string_view RankProgram::operator_name(const Instruction& i) const {
   if (i.op != kNone) return operators[static_cast<std::size_t>(i.op)].name;
   return foreshard::name(cost_keys[static_cast<std::size_t>(i.cost_key)].op);
@@ -149,6 +162,8 @@ std::string program_name(const RankProgram& program, std::size_t number) {
   if (number == 0) return "setup";
   const std::size_t steps_end = program.programs.size() - program.closing;
   if (number >= steps_end) return "closing " + std::to_string(number - steps_end + 1);
+  const std::size_t steady = program.steady_begin();
+  if (program.cycle > 1 && number >= steady) return "steady " + std::to_string(number - steady + 1);
   if (number + 1 == steps_end) return "steady";
   return number == 1 ? "first" : "step " + std::to_string(number);
 }

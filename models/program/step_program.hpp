@@ -39,6 +39,7 @@ enum class Phase : std::uint8_t {
   backward,
   optimizer,
   report,
+  evaluation,
   kCount
 };
 std::string_view name(Phase phase);
@@ -185,11 +186,19 @@ struct RankProgram {
   std::vector<GroupInfo> groups;
   std::vector<OperatorInfo> operators;  // those that are not of our own
   // 0: the set-up, 1: step 1, and so on as far as steps differ; never empty once it is lowered. The last
-  // `closing` of them run once each, after the last step. The last `cycle` before these run in turn for
-  // all further steps.
+  // `closing` of them run once each, after the last step. The last before these run in turn for all further
+  // steps, which repeat every `cycle` steps. Of a cycle of more than three steps those between its first
+  // and its last, whose number `cycle` divides, are alike and share a program.
   std::vector<Program> programs;
-  std::size_t closing = 0, cycle = 1;
+  std::size_t closing = 0;
+  std::int64_t cycle = 1;
+  static constexpr std::int64_t kMostOfCycle = 3;  // programs
   std::vector<Buffer> buffers;
+  // What a step makes for the next one to free: where a step ends, `made` is called `left`, if it is there.
+  struct CarriedBuffer {
+    BufferId made = kNone, left = kNone;
+  };
+  std::vector<CarriedBuffer> carried;
   std::vector<CostKey> cost_keys;
   // A name's number counts the tree's modules, then its parameters, then the program's own names.
   ModuleTree tree;
@@ -199,8 +208,16 @@ struct RankProgram {
 
   // Number of the program that a step runs; step 0 is the set-up.
   std::size_t number_of(std::int64_t step) const {
-    const std::size_t number = static_cast<std::size_t>(step), end = programs.size() - closing;
-    return number < end ? number : end - cycle + (number - end) % cycle;
+    const std::size_t begin = steady_begin();
+    if (static_cast<std::uint64_t>(step) < begin) return static_cast<std::size_t>(step);
+    if (cycle <= kMostOfCycle) return begin + (static_cast<std::size_t>(step) - begin) % static_cast<std::size_t>(cycle);
+    const std::int64_t in_cycle = step % cycle;
+    if (in_cycle == 0) return programs.size() - closing - 1;
+    return in_cycle == 1 ? begin : begin + 1;
+  }
+  // Number of the first program that repeats.
+  std::size_t steady_begin() const {
+    return programs.size() - closing - static_cast<std::size_t>(std::min(cycle, kMostOfCycle));
   }
   // The same where `step` counts on beyond the last of `steps`, into the closing programs.
   std::size_t number_of(std::int64_t step, std::int64_t steps) const {
@@ -208,6 +225,8 @@ struct RankProgram {
     return programs.size() - closing + static_cast<std::size_t>(step - steps - 1);
   }
   const Program& step(std::int64_t n) const { return programs[number_of(n)]; }
+  // How many of so many steps, the set-up counted, run a program that is no closing one.
+  std::int64_t runs_of(std::size_t number, std::int64_t steps) const;
 
   std::size_t name_count() const {
     return tree.modules.size() + tree.parameters.size() + own_names.size();

@@ -27,6 +27,10 @@ class Unrolling {
     for (std::size_t p = 0; p < program_.programs.size(); ++p) {
       unroll(program_.programs[p], result_.programs[p]);
     }
+    for (auto& [made, left] : result_.carried) {
+      made = renumbered(made);
+      left = renumbered(left);
+    }
     return std::move(result_);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/layer_attention.hpp"
 
 namespace foreshard {
 namespace {
@@ -21,11 +22,10 @@ bool is_inside_block(const Job& job, const Unit& unit) {
 Result<void> check_compiled_blocks(const Job& job, const std::string& plan_file) {
   const Plan& plan = job.plan;
   if (plan.operators != OperatorSetName::pytorch_compile) return {};
-  const auto refuse = [&](const char* field, const char* problem,
+  const auto refuse = [&](const char* field, const std::string& problem,
                           const std::string& expected) -> Result<void> {
     return fail(plan_file, field,
-                std::string(problem) +
-                    ", which operators \"pytorch-compile\" do not describe yet; expected " +
+                problem + ", which operators \"pytorch-compile\" do not describe yet; expected " +
                     expected + kOtherwise);
   };
   if (implementation_of(plan).has_inner_model) {
@@ -34,19 +34,14 @@ Result<void> check_compiled_blocks(const Job& job, const std::string& plan_file)
   if (job.model.has_query_key_norms()) {
     return refuse("operators", "runs a model that normalizes queries and keys", "another model");
   }
-  const bool is_wide = item_size(plan.precision.param) == 4;
-  const bool is_grouped = job.model.heads != job.model.kv_heads && !repeats_keys(plan);
-  // Memory-efficient attention takes as many key heads as query heads, until PyTorch 2.14.
-  const bool is_efficient = plan.pytorch.attention == AttentionBackend::efficient;
-  const bool is_refused = is_efficient && nearest_described(plan.pytorch.version).minor < 14;
-  if (is_grouped && (is_wide || is_refused)) {
-    return refuse("pytorch.attention", "takes the math path",
-                  is_wide ? "precision.param \"bf16\" or pytorch.repeat_kv = true"
-                          : "\"flash\", \"cudnn\" or pytorch.repeat_kv = true");
+  const LayerAttention attention = layer_attention(job, false);
+  if (attention.chosen.kernel == AttentionKernel::math) {
+    return refuse("pytorch.attention", "takes the math path (" + attention.chosen.reason + ")",
+                  "another one, precision.param \"bf16\" or pytorch.repeat_kv = true");
   }
-  if (plan.pytorch.attention == AttentionBackend::math) {
-    return refuse("pytorch.attention", "takes the math path",
-                  "\"flash\", \"efficient\" or \"cudnn\"");
+  if (attention.head_size != job.model.head_dim) {
+    return refuse("pytorch.attention", "pads heads to multiples of 8",
+                  "\"efficient\", or a model with other heads");
   }
   if (std::any_of(job.units.begin(), job.units.end(),
                   [&](const Unit& unit) { return is_inside_block(job, unit); })) {

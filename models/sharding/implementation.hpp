@@ -29,6 +29,9 @@ struct Implementation {
   std::optional<bool> repeats_keys;  // keys and values for all heads; nothing: as the plan says
   std::optional<Rotary> rotary;      // likewise
 
+  // The decoder makes masks where tokens are padded or a sliding window is reached, for which attention
+  // repeats keys and values by itself (create_causal_mask, sdpa_attention_forward).
+  bool makes_masks;
   // LlamaRMSNorm: single operators on every version of PyTorch.
   bool norm_is_own;
   // The decoder is a module inside the root (LlamaModel): what its forward holds in variables, the

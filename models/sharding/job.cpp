@@ -258,7 +258,8 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                            " exceeds the model's max_position_embeddings, " +
                            std::to_string(job.model.context));
   }
-  if (job.model.sliding_window != 0 && plan.batch.sequence > job.model.sliding_window) {
+  if (!implementation_of(plan).makes_masks && job.model.has_window(job.model.layers - 1) &&
+      plan.batch.sequence > job.model.sliding_window) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's sliding_window, " +
                            std::to_string(job.model.sliding_window) +
@@ -308,7 +309,7 @@ Result<Job> make_job(Question question, const std::string& plan_file) {
   auto plan = with_operators_of(machine, question.plan, plan_file);
   if (!plan) return tl::unexpected(plan.error());
   question.own_device = own_device_of(*plan, question.own_device);
-  auto tree = with_frozen(implementation_of(*plan).modules(question.model), *plan, plan_file);
+  auto tree = as_trained(implementation_of(*plan).modules(question.model), *plan, plan_file);
   if (!tree) return tl::unexpected(tree.error());
   const DeviceTraits device = device_of(*plan, machine, question.own_device);
   question.plan = with_llama_classes(std::move(*plan), question.model);
@@ -337,7 +338,8 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   if (!checked_plan) return tl::unexpected(checked_plan.error());
   const Plan plan = with_llama_classes(*checked_plan, job.model);
   if (implementation_of(plan).modules != implementation_of(job.plan).modules ||
-      plan.frozen != job.plan.frozen || !plan.frozen.empty()) {
+      plan.frozen != job.plan.frozen || !plan.frozen.empty() || plan.lora != job.plan.lora ||
+      plan.lora.rank > 0) {
     return make_job(std::move(question), plan_file);
   }
   question.plan = plan;

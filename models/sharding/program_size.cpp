@@ -16,9 +16,19 @@ std::int64_t estimated_instructions(const Job& job) {
 }
 
 Result<void> check_program_size(const Job& job, const std::string& plan_file) {
-  const std::int64_t instructions = estimated_instructions(job);
-  if (instructions <= kMaxInstructions) return {};
   constexpr std::int64_t kMillion = 1'000'000;
+  const std::int64_t instructions = estimated_instructions(job);
+  const EvaluationPlan& evaluation = job.plan.evaluation;
+  const std::int64_t of_a_batch = instructions / job.plan.batch.accumulation;
+  if (evaluation.every > 0 && evaluation.batches > kMaxInstructions / of_a_batch) {
+    return fail(plan_file, "evaluation.batches",
+                "is " + std::to_string(evaluation.batches) + ", with " +
+                    std::to_string(job.model.layers) + " layers more than " +
+                    std::to_string(kMaxInstructions / kMillion) +
+                    " million instructions; expected at most " +
+                    std::to_string(kMaxInstructions / of_a_batch));
+  }
+  if (instructions <= kMaxInstructions) return {};
   return fail(plan_file, "batch.accumulation",
               "results, with " + std::to_string(job.model.layers) + " layers, in a step of about " +
                   std::to_string(instructions / kMillion) +

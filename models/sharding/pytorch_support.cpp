@@ -1,6 +1,7 @@
 #include "models/sharding/pytorch_support.hpp"
 
 #include "models/plan/plan_words.hpp"
+#include "models/sharding/accelerate.hpp"
 #include "models/sharding/implementation.hpp"
 
 namespace foreshard {
@@ -32,6 +33,75 @@ Result<void> check_autocast(const Plan& plan, const std::string& file) {
                 "pytorch.float8 = \"none\"");
 }
 
+// What the Trainer's loop, and evaluations, are described with.
+Result<void> check_loop(const Plan& plan, const std::string& file) {
+  const auto refuse = [&](bool is_set, const char* field, const std::string& value,
+                          const std::string& other, const std::string& expected) -> Result<void> {
+    if (!is_set) return {};
+    return fail(file, field,
+                "is " + value + " with " + other + ", which is not described; expected " +
+                    expected);
+  };
+  const bool is_eager = plan.operators == OperatorSetName::pytorch_eager;
+  const bool is_whole = plan.pytorch.loss == LossKind::whole;
+  const bool is_trainer = runs_in_trainer(plan), evaluates = plan.evaluation.every > 0;
+  const std::string operators = "operators \"" + std::string(word(plan.operators)) + '"';
+  const std::string every = std::to_string(plan.evaluation.every);
+  const char* const other_loss = "a pytorch.loss that is chunked or compiled";
+  for (const auto& ok :
+       {refuse(evaluates && !is_eager, "evaluation.every", every, operators,
+               "0, or operators \"pytorch-eager\""),
+        refuse(evaluates && !is_whole, "evaluation.every", every, other_loss,
+               "0, or pytorch.loss = \"whole\""),
+        refuse(is_trainer && !is_eager, "pytorch.loop", "\"trainer\"", operators,
+               "\"plain\", or operators \"pytorch-eager\""),
+        refuse(is_trainer && !implementation_of(plan).loss_in_model, "pytorch.loop", "\"trainer\"",
+               "a model that computes no loss",
+               "\"plain\", or pytorch.implementation \"transformers\""),
+        refuse(is_trainer && !is_whole, "pytorch.loop", "\"trainer\"", other_loss,
+               "\"plain\", or pytorch.loss = \"whole\""),
+        refuse(is_trainer && plan.offload.parameters, "pytorch.loop", "\"trainer\"",
+               "offload.parameters", "\"plain\", or offload.parameters = false")}) {
+    if (!ok) return tl::unexpected(ok.error());
+  }
+  return {};
+}
+
+// What reentrant checkpointing is described with.
+Result<void> check_reentrant(const Plan& plan, const std::string& file) {
+  if (!checkpoints_reentrantly(plan)) return {};
+  const auto refuse = [&](bool is_set, const std::string& other,
+                          const std::string& expected) -> Result<void> {
+    if (!is_set) return {};
+    return fail(file, "checkpointing.use_reentrant",
+                "is true with " + other +
+                    ", which is not described yet; expected false, or " + expected);
+  };
+  constexpr int kNoReshardInBackward = 10;  // in the recomputation
+  const int minor = nearest_described(plan.pytorch.version).minor;
+  if (auto ok = refuse(plan.runtime != RuntimeName::fsdp2,
+                       "runtime \"" + std::string(word(plan.runtime)) + '"', "runtime \"fsdp2\"");
+      !ok) {
+    return ok;
+  }
+  if (auto ok = refuse(plan.wrap.policy != WrapPolicy::transformer,
+                       "wrap.policy \"" + std::string(word(plan.wrap.policy)) + '"',
+                       "\"transformer\"");
+      !ok) {
+    return ok;
+  }
+  if (auto ok = refuse(minor < kNoReshardInBackward,
+                       "PyTorch " + to_string(plan.pytorch.version), "2.10 or later");
+      !ok) {
+    return ok;
+  }
+  if (auto ok = refuse(!plan.frozen.empty(), "frozen modules", "frozen = []"); !ok) return ok;
+  if (auto ok = refuse(plan.lora.rank > 0, "adapters", "lora.rank = 0"); !ok) return ok;
+  if (auto ok = refuse(runs_in_trainer(plan), "pytorch.loop \"trainer\"", "\"plain\""); !ok) return ok;
+  return refuse(plan.pytorch.autocast != Autocast::none, "pytorch.autocast",
+                "pytorch.autocast = \"none\"");
+}
+
 }  // namespace
 
 DType compute_type(const Plan& plan) {
@@ -48,9 +118,16 @@ ModelSetup model_setup(const Plan& plan) {
   return ModelSetup::meta;
 }
 
+bool checkpoints_reentrantly(const Plan& plan) {
+  return plan.checkpointing.use_reentrant && plan.operators == OperatorSetName::pytorch_eager &&
+         plan.checkpointing.mode == CheckpointMode::transformers;
+}
+
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
   if (auto ok = check_autocast(plan, file); !ok) return ok;
+  if (auto ok = check_reentrant(plan, file); !ok) return ok;
   if (!describes_pytorch(plan.operators)) return {};
+  if (auto ok = check_loop(plan, file); !ok) return ok;
   const std::string operators = '"' + std::string(word(plan.operators)) + '"';
   const auto refuse = [&](bool is_set, const char* field, const std::string& value,
                           const std::string& expected) -> Result<void> {

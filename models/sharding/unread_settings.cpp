@@ -2,6 +2,7 @@
 
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
+#include "models/sharding/accelerate.hpp"
 #include "models/sharding/implementation.hpp"
 
 namespace foreshard {
@@ -22,6 +23,15 @@ std::vector<Unread> without_choice(const Plan& plan) {
           {"pytorch.rope", code.rotary && set.rope != usual.rope, reason},
           {"pytorch.logits", code.loss_in_model && set.logits != usual.logits, reason},
           {"pytorch.rms_norm", code.norm_is_own && set.rms_norm != usual.rms_norm, reason}};
+}
+
+// What a Trainer does in one way.
+std::vector<Unread> in_a_trainer(const Plan& plan) {
+  const bool is_trainer = runs_in_trainer(plan);
+  return {{"pytorch.zero_grad", is_trainer && plan.pytorch.zero_grad != ZeroGrad::none,
+           "a Trainer's model.zero_grad() leaves no gradients"},
+          {"pytorch.keep_logits", is_trainer && plan.pytorch.keep_logits,
+           "a Trainer lets go of them before backward"}};
 }
 
 // With parameters on the host the optimizer steps there.
@@ -54,7 +64,7 @@ std::vector<std::string> unread_settings(const Job& job) {
            job.own_device.kind == DeviceKind::cpu,
        "Foreshard's kernels on a CPU are deterministic always"}};
   if (is_pytorch) {
-    for (auto* more : {without_choice, on_the_host}) {
+    for (auto* more : {without_choice, in_a_trainer, on_the_host}) {
       for (Unread& unread : more(plan)) all.push_back(std::move(unread));
     }
   }

@@ -82,11 +82,12 @@ double work_ns(const RankProgram& program, const ProgramCosts& costs, std::int64
     return sum;
   };
   double sum = 0;
-  for (const auto& counts : costs.counts) sum += work_of(counts);
   const std::size_t steps_end = costs.counts.size() - program.closing;
-  const auto repeats = steps + 1 - static_cast<std::int64_t>(steps_end);
-  return sum + static_cast<double>(std::max<std::int64_t>(0, repeats)) *
-                   work_of(costs.counts[steps_end - 1]);
+  for (std::size_t p = 0; p < costs.counts.size(); ++p) {
+    const std::int64_t runs = p < steps_end ? program.runs_of(p, steps) : 1;
+    sum += static_cast<double>(runs) * work_of(costs.counts[p]);
+  }
+  return sum;
 }
 
 }  // namespace foreshard::simulator

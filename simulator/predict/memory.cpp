@@ -41,6 +41,9 @@ class MemoryWalk final : private AllocatorListener {
     for (step_ = 0; step_ <= last && !result_.failure; ++step_) {
       allocator_.reset_peaks();
       run_step(program_.programs[program_.number_of(step_, options_.steps)]);
+      for (const auto& [made, left] : program_.carried) {
+        if (blocks_[static_cast<std::size_t>(made)] != kNoBlock) hand_over(made, left, 1);
+      }
       note_peak();
       result_.run.include(statistics());
       if (step_ > 0 && step_ <= options_.steps) result_.steps.emplace_back().include(statistics());

@@ -23,14 +23,14 @@ double model_flops_per_token(const Job& job) {
     if (owner.kind == ModuleKind::embedding && !model.tied_embeddings) continue;
     const auto products = static_cast<double>(2 * p.numel());
     if (!p.trains) flops -= products;
-    if (owner.kind != ModuleKind::embedding && !input_has_gradient(job.tree, trains, p.module)) {
+    if (owner.kind != ModuleKind::embedding && !input_has_gradient(job, trains, p.module)) {
       flops -= products;
     }
   }
   const auto scores = static_cast<double>(model.heads * model.head_dim * job.plan.batch.sequence);
   for (std::size_t m = 0; m < job.tree.modules.size(); ++m) {
     const bool is_output = job.tree.modules[m].path.ends_with(".o_proj");
-    if (is_output && !input_has_gradient(job.tree, trains, static_cast<ModuleId>(m))) {
+    if (is_output && !input_has_gradient(job, trains, static_cast<ModuleId>(m))) {
       flops -= 8 * scores;
     }
   }

@@ -7,6 +7,7 @@
 #include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/implementation.hpp"
 #include "models/sharding/pytorch_support.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -28,7 +29,7 @@ Ddp::Ddp(const Job& job, const RankProgram& program, Emitter& emit)
       plan_(job.plan),
       program_(program),
       emit_(emit),
-      type_(job.plan.precision.storage),
+      type_(trained_storage(job.plan)),
       parameters_(job.tree.parameters.size()),
       gradients_(job.tree.parameters.size(), kNone) {}
 
@@ -81,7 +82,10 @@ void Ddp::make_first_buckets() {
 
 std::vector<SizedTensor> Ddp::sizes_of(const std::vector<ParameterId>& parameters) const {
   std::vector<SizedTensor> tensors;
-  for (const ParameterId p : parameters) tensors.push_back({bytes(p), type_});
+  for (const ParameterId p : parameters) {
+    tensors.push_back(
+        {bytes(p), storage_of(plan_, job_.tree.parameters[static_cast<std::size_t>(p)])});
+  }
   return tensors;
 }
 
@@ -124,6 +128,7 @@ void Ddp::rebuild_buckets() {
 
 void Ddp::begin_micro_step(bool is_last) {
   is_last_micro_step_ = is_last;
+  evaluates_ = false;
 }
 
 bool Ddp::ends_differently() const {
@@ -138,9 +143,11 @@ void Ddp::pre_forward(UnitId unit) {
   emit_.focus(unit, 0);
   for (Bucket& bucket : buckets_) bucket.ready = 0;
   const int recorded = is_static() ? 2 : 1;
-  if (rebuilds_buckets() && !has_rebuilt_ && iterations_ >= recorded) rebuild_buckets();
+  if (rebuilds_buckets() && !has_rebuilt_ && !evaluates_ && iterations_ >= recorded) {
+    rebuild_buckets();
+  }
   if (broadcasts_) broadcast(buffers());
-  broadcasts_ = reduces_now();
+  broadcasts_ = reduces_now() && !evaluates_;
 }
 
 // What _sync_module_states takes, in its order.
@@ -208,6 +215,11 @@ void Ddp::returned(std::span<BufferId*> outputs) {
     *output = copy;
   }
   for (const BufferId original : originals) emit_.free(original);
+}
+
+std::int64_t Ddp::bytes(ParameterId p) const {
+  const Parameter& parameter = job_.tree.parameters[static_cast<std::size_t>(p)];
+  return parameter.numel() * item_size(storage_of(plan_, parameter));
 }
 
 BufferId Ddp::parameter(ParameterId parameter) const {

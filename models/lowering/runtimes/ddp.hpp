@@ -31,6 +31,7 @@ class Ddp final : public ShardingRuntime {
 
   void begin_step() override { has_rebuilt_in_step_ = false; }
   void begin_micro_step(bool is_last) override;
+  void begin_evaluation() override { evaluates_ = true; }
   void end_step() override {}
   bool ends_differently() const override;
   bool repeats() const override {
@@ -73,7 +74,7 @@ class Ddp final : public ShardingRuntime {
   std::int64_t numel(ParameterId p) const {
     return job_.tree.parameters[static_cast<std::size_t>(p)].numel();
   }
-  std::int64_t bytes(ParameterId p) const { return numel(p) * item_size(type_); }
+  std::int64_t bytes(ParameterId p) const;
   bool has_views() const { return plan_.pytorch.gradient_as_bucket_view; }
   bool is_static() const { return plan_.pytorch.static_graph; }
   bool reduces_now() const;
@@ -116,6 +117,7 @@ class Ddp final : public ShardingRuntime {
   BufferId first_use_ = kNone;        // gradient of a tied parameter, whose second use is to come
   int iterations_ = 0;                // that reduced
   bool is_last_micro_step_ = true;
+  bool evaluates_ = false;
   bool broadcasts_ = true;             // buffers, in the forward after one that reduces
   bool has_viewed_gradients_ = false;  // in the buckets
   bool has_rebuilt_ = false, has_rebuilt_in_step_ = false;

@@ -38,6 +38,7 @@ Fsdp1::Fsdp1(const Job& job, const RankPlace& place, Emitter& emit)
 
 void Fsdp1::begin_micro_step(bool is_last) {
   is_last_micro_step_ = is_last;
+  evaluates_ = false;
   forwards_ = 0;
   post_forward_order_.clear();
 }

@@ -32,6 +32,7 @@ class Fsdp1 : public ShardingRuntime {
 
   void begin_step() override {}
   void begin_micro_step(bool is_last) override;
+  void begin_evaluation() override { evaluates_ = true; }
   void end_step() override {}
   bool ends_differently() const override;
 
@@ -72,6 +73,7 @@ class Fsdp1 : public ShardingRuntime {
   // What stays from the set-up to the end of the run.
   struct Held {
     BufferId shard = kNone;  // on the host with offload.parameters
+    BufferId full = kNone;   // what an evaluation leaves gathered
     BufferId host_gradient = kNone;
     // The reduced gradient lies in one of two buffers, as a sum that is cast is replaced.
     std::array<BufferId, 2> gradients = {kNone, kNone};
@@ -101,6 +103,7 @@ class Fsdp1 : public ShardingRuntime {
   Held& held(UnitId unit) { return held_[static_cast<std::size_t>(unit)]; }
   std::span<const Held> all_held() const { return held_; }
   const FlatParameter& flat(UnitId unit) const { return flat_[static_cast<std::size_t>(unit)]; }
+  bool evaluates() const { return evaluates_; }
   bool casts() const { return plan_.precision.param != plan_.precision.storage; }
   bool reduces_now() const;
 
@@ -139,6 +142,7 @@ class Fsdp1 : public ShardingRuntime {
 
   void root_pre_forward();
   void initialize_attributes();
+  void cast_buffers();
   void split(UnitId unit);
   void prefetch_forward(UnitId unit);
   void prefetch_backward(UnitId unit);
@@ -168,6 +172,8 @@ class Fsdp1 : public ShardingRuntime {
   std::vector<UnitId> post_forward_order_;  // of this one
   int forwards_ = 0;                        // of units, in this micro-step
   bool is_last_micro_step_ = true;
+  bool evaluates_ = false;
+  std::vector<BufferId> buffers_;  // of modules
   bool is_initialized_ = false, has_order_ = false;
   bool clears_gradients_ = false;  // zero_grad has dropped all views of the sharded ones
 };

@@ -4,13 +4,19 @@
 #include "models/lowering/runtimes/fsdp1.hpp"
 #include "models/lowering/runtimes/module_order.hpp"
 #include "models/lowering/runtimes/whole_parameters.hpp"
+#include "models/sharding/accelerate.hpp"
 #include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
 
 // Units are wrapped inner ones first, each by a FullyShardedDataParallel that flattens and shards what is
 // left to it.
-void Fsdp1::allocate_shards(const ModuleBuffers& buffers_of) {
+void Fsdp1::allocate_shards(const ModuleBuffers& given) {
+  const ModuleBuffers buffers_of = [&](ModuleId module) {
+    std::vector<BufferId> made = given(module);
+    buffers_.insert(buffers_.end(), made.begin(), made.end());
+    return made;
+  };
   WholeParameters wholes(job_, emit_, Role::unsharded, false);
   const ModelSetup setup = model_setup(plan_);
   if (setup == ModelSetup::device) wholes.make_on_device(buffers_of);
@@ -118,7 +124,22 @@ void Fsdp1::cut_shard(UnitId unit, BufferId& kept) {
   emit_.free(std::exchange(kept, padded));
 }
 
+// buffer_dtype of the mixed precision (_cast_buffers_to_dtype_and_device).
+void Fsdp1::cast_buffers() {
+  if (!casts_buffers(plan_)) return;
+  const DType type = plan_.precision.param;
+  for (BufferId& buffer : buffers_) {
+    const std::int64_t elements = emit_.buffer(buffer).bytes / item_size(DType::fp32);
+    const BufferId cast = emit_.allocate({elements * item_size(type), Category::parameters,
+                                          Role::rope_table, kNone, Stream::compute, false, true});
+    emit_.launch(Stream::compute, {Operator::cast, type, DType::fp32, type, {elements}}, {buffer},
+                 {cast});
+    emit_.free(std::exchange(buffer, cast));
+  }
+}
+
 void Fsdp1::initialize_attributes() {
+  cast_buffers();
   for (std::size_t u = 0; u < states_.size(); ++u) {
     const auto unit = static_cast<UnitId>(u);
     if (!is_managed(unit)) continue;

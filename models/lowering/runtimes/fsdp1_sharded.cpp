@@ -36,9 +36,8 @@ void Fsdp1Sharded::unshard(UnitId unit) {
     const DType type = plan_.precision.param;
     const std::int64_t ranks = place_[Group::shard].size;
     const std::int64_t bytes = ranks * flat(unit).layout.padded * item_size(type);
-    BufferId& full = at(unit).full;
-    full = emit_.allocate(
-        {bytes, Category::unsharded_parameters, Role::unsharded, kNone, fsdp1_stream::unshard});
+    const BufferId full = allocate_full(unit, bytes);
+    at(unit).full = full;
     emit_.collective(fsdp1_stream::unshard, Group::shard,
                      {Operator::all_gather, type, type, type, {bytes, ranks}}, shard, full);
   }
@@ -50,6 +49,18 @@ void Fsdp1Sharded::unshard(UnitId unit) {
     at(unit).on_device = shard;
     if (!plan_.pytorch.use_orig_params) drop_device_shard(unit);
   }
+}
+
+// Of an evaluation it may outlive the step.
+BufferId Fsdp1Sharded::allocate_full(UnitId unit, std::int64_t bytes) {
+  Emitter::BufferSpec spec = {bytes, Category::unsharded_parameters, Role::unsharded, kNone,
+                              fsdp1_stream::unshard};
+  if (!evaluates()) return emit_.allocate(spec);
+  spec.persistent = true;
+  BufferId& full = held(unit).full;
+  if (full == kNone) full = emit_.declare(spec);
+  emit_.allocate(full);
+  return full;
 }
 
 // _use_sharded_flat_param, or a new copy to which the original parameters turn.

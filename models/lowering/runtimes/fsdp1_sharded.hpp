@@ -12,7 +12,8 @@ class Fsdp1Sharded final : public Fsdp1 {
   Fsdp1Sharded(const Job& job, const RankPlace& place, Emitter& emit);
 
   void begin_step() override { limiter_.begin_step(); }
-  bool repeats() const override { return limiter_.repeats(); }
+  // An evaluation leaves another number of events to the limiter than a step without one.
+  bool repeats() const override { return plan_.evaluation.every > 0 || limiter_.repeats(); }
   ClippedGradients clipped_gradients() const override { return ClippedGradients::flat_shards; }
 
  private:
@@ -23,6 +24,7 @@ class Fsdp1Sharded final : public Fsdp1 {
   void reduce(UnitId unit, BufferId gradient) override;
   std::vector<Stream> reduction_streams() const override;
 
+  BufferId allocate_full(UnitId unit, std::int64_t bytes);
   void drop_device_shard(UnitId unit);
   void free_unsharded(UnitId unit, Stream current);
   void keep_unreduced(UnitId unit, BufferId gradient);

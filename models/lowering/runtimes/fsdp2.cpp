@@ -2,6 +2,8 @@
 #include "models/lowering/runtimes/fsdp2.hpp"
 
 #include "models/base/assertion.hpp"
+#include "models/sharding/accelerate.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -17,9 +19,13 @@ Fsdp2::Fsdp2(const Job& job, const RankProgram& program, Emitter& emit)
       layer_of_unit_(job.units.size(), kNone),
       stays_sharded_in_backward_(job.units.size()),
       places_(job.tree.parameters.size()),
-      gradient_type_(job.plan.precision.param),
-      reduce_type_(job.plan.precision.reduce.value_or(
-          rules_.reduces_in_parameter_type ? job.plan.precision.storage : gradient_type_)) {
+      trained_storage_(trained_storage(job.plan)),
+      gradient_type_(has_wide_adapters(job.plan) ? trained_storage_ : job.plan.precision.param),
+      reduce_type_(has_wide_adapters(job.plan)
+                       ? trained_storage_
+                       : job.plan.precision.reduce.value_or(rules_.reduces_in_parameter_type
+                                                                ? job.plan.precision.storage
+                                                                : gradient_type_)) {
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     const Unit& unit = job.units[u];
     const UnitId id = static_cast<UnitId>(u);
@@ -49,11 +55,16 @@ Fsdp2::Fsdp2(const Job& job, const RankProgram& program, Emitter& emit)
   }
 }
 
+// Units that an evaluation has left gathered still are.
 void Fsdp2::begin_step() {
   for (UnitState& s : states_) {
-    const BufferId reduced = s.reduced;
-    s = UnitState{};
-    s.reduced = reduced;
+    UnitState before = std::exchange(s, {});
+    s.reduced = before.reduced;
+    s.is_unsharded = before.is_unsharded;
+    s.is_kept_after_forward = before.is_kept_after_forward;
+    s.unsharded = std::move(before.unsharded);
+    s.kept = std::move(before.kept);
+    s.post_forward_indices = std::move(before.post_forward_indices);
   }
   all_gather_state_ = reduce_scatter_state_ = {};
 }
@@ -65,13 +76,31 @@ void Fsdp2::end_step() {
 
 void Fsdp2::begin_micro_step(bool is_last) {
   is_last_micro_step_ = is_last;
+  evaluates_ = false;
+  begin_forward();
+  for (UnitState& s : states_) s.post_backward_done = false;
+}
+
+void Fsdp2::begin_evaluation() {
+  evaluates_ = true;
+  begin_forward();
+}
+
+void Fsdp2::begin_forward() {
   iteration_root_ = kNone;
-  post_forward_order_.clear();
-  for (UnitState& s : states_) {
-    s.state = State::idle;
-    s.post_backward_done = false;
-    s.post_forward_indices.clear();
-  }
+  for (UnitState& s : states_) s.state = State::idle;
+}
+
+DType Fsdp2::type_of(const ParameterShard& shard) const {
+  const bool is_wide = has_wide_adapters(plan_) && parameter_of(shard).trains;
+  return is_wide ? trained_storage_ : plan_.precision.param;
+}
+
+std::int64_t Fsdp2::gathered_elements(UnitId unit) const {
+  if (!has_wide_adapters(plan_)) return layout(unit).padded;
+  std::int64_t bytes = 0;
+  for (const ParameterShard& p : layout(unit).parameters) bytes += p.padded * item_size(type_of(p));
+  return bytes / item_size(plan_.precision.param);
 }
 
 BufferId Fsdp2::parameter(ParameterId parameter) const {
@@ -157,7 +186,25 @@ void Fsdp2::post_forward(UnitId unit, bool is_root) {
     at(unit).post_forward_indices.push_back(static_cast<int>(post_forward_order_.size()));
     post_forward_order_.push_back(unit);
   }
-  if (is_root) end_iteration(unit);
+  // Outputs that are cast come before the last gather's end.
+  if (is_root && !casts_outputs(plan_)) end_iteration(unit);
+}
+
+// output_dtype of the mixed precision policy (_cast_fp_tensor).
+void Fsdp2::returned(std::span<BufferId*> outputs) {
+  if (!casts_outputs(plan_)) return;
+  const DType type = plan_.precision.param;
+  std::vector<BufferId> originals;
+  for (BufferId* const output : outputs) {
+    const std::int64_t elements = emit_.buffer(*output).bytes / item_size(DType::fp32);
+    const BufferId cast = emit_.allocate(
+        {elements * item_size(type), Category::activations, Role::activation});
+    emit_.launch(Stream::compute, {Operator::cast, type, DType::fp32, type, {elements}}, {*output},
+                 {cast});
+    originals.push_back(std::exchange(*output, cast));
+  }
+  end_iteration(0);
+  for (const BufferId original : originals) emit_.free(original);
 }
 
 // The state that began a forward ends it.

@@ -29,6 +29,7 @@ class Fsdp2 final : public ShardingRuntime {
 
   void begin_step() override;
   void begin_micro_step(bool is_last) override;
+  void begin_evaluation() override;
   void end_step() override;
   bool ends_differently() const override;
   bool repeats_micro_steps() const override { return true; }
@@ -40,6 +41,7 @@ class Fsdp2 final : public ShardingRuntime {
   void post_backward(UnitId unit) override;
   void pre_forward_in_recompute(UnitId unit) override;
   void post_forward_in_recompute(UnitId unit) override;
+  void returned(std::span<BufferId*> outputs) override;
   void final_callback() override;  // _root_post_backward_final_callback
 
   BufferId parameter(ParameterId parameter) const override;
@@ -86,6 +88,13 @@ class Fsdp2 final : public ShardingRuntime {
   const RankPlace::Membership& group(Group g) const { return program_.place[g]; }
   // Of the unit's parameters those that train: what has gradients and what the optimizer is given.
   const UnitLayout& trained(UnitId unit) const { return trained_[static_cast<std::size_t>(unit)]; }
+  const Parameter& parameter_of(const ParameterShard& shard) const {
+    return job_.tree.parameters[static_cast<std::size_t>(shard.parameter)];
+  }
+  // The type in which operators see a parameter; and a unit's elements, padded, counted in the compute
+  // type.
+  DType type_of(const ParameterShard& shard) const;
+  std::int64_t gathered_elements(UnitId unit) const;
   bool is_managed(UnitId unit) const { return !layout(unit).parameters.empty(); }
 
   // What stays from the set-up to the end of the run.
@@ -94,12 +103,16 @@ class Fsdp2 final : public ShardingRuntime {
     std::vector<BufferId> trained;        // of them, those of parameters that train
     BufferId gradient = kNone;            // of PyTorch, which frees it in the next step
     std::vector<BufferId> master_shards;  // host, offload.optimizer
+    std::vector<BufferId> unsharded, kept;  // what an evaluation leaves gathered
     BufferId host_gradient = kNone;       // flat, host optimizer only
   };
   const UnitShards& held(UnitId unit) const { return held_[static_cast<std::size_t>(unit)]; }
 
   void focus(UnitId unit);  // what follows belongs to this unit
   void unshard(UnitId unit);
+  void begin_forward();
+  BufferId allocate_gathered(std::vector<BufferId> UnitShards::*lasting, UnitId unit,
+                             std::size_t parameter, Emitter::BufferSpec spec);
   void gather_from_shards(UnitId unit, Stream copy_in, Stream gather);
   void gather_from_kept(UnitId unit, Stream copy_in, Stream gather);
   void issue_all_gather(UnitId unit, Stream copy_in, Stream gather, Group over, std::int64_t slice,
@@ -193,8 +206,10 @@ class Fsdp2 final : public ShardingRuntime {
   std::vector<BufferId> copied_out_;  // of the unit at hand, kept to save allocations
   Pending all_gather_state_, reduce_scatter_state_;
   bool is_last_micro_step_ = true;
+  bool evaluates_ = false;
   bool has_run_forward_ = false;
   UnitId iteration_root_ = kNone;  // that began the forward at hand (iter_forward_root)
+  const DType trained_storage_;  // of the parameters that train, and of their sharded gradients
   DType gradient_type_, reduce_type_;
 };
 

@@ -122,7 +122,7 @@ void Fsdp2::reduce_gradients(UnitId unit) {
   const Emitter::BufferSpec reduced_shards = {shape.padded * item_size(reduce_type_),
                                               Category::reduce_scatter, Role::reduce_scatter_output,
                                               kNone, Stream::reduce_scatter};
-  const bool becomes_gradient = reduce_type_ == plan_.precision.storage && !is_partial;
+  const bool becomes_gradient = reduce_type_ == trained_storage_ && !is_partial;
   const BufferId output = becomes_gradient ? allocate_sharded_gradient(unit, reduced_shards)
                                            : emit_.allocate(reduced_shards);
   const DType type = reduce_type_;
@@ -219,12 +219,14 @@ void Fsdp2::final_callback() {
     focus(unit);
     finalize(unit);
   }
+  post_forward_order_.clear();
   focus(kNone);
   release_reduce_scatter_state();
 }
 
 void Fsdp2::finalize(UnitId unit) {
   UnitState& s = at(unit);
+  s.post_forward_indices.clear();
   if (s.post_reduce) emit_.wait(Stream::compute, *s.post_reduce);
   if (s.all_reduce_input != kNone) {
     emit_.wait(Stream::reduce_scatter,

@@ -27,12 +27,13 @@ std::int64_t root_rounded_up(std::int64_t n) {
 void Fsdp2::scratch_of_copy_out(UnitId unit, std::int64_t ranks) {
   constexpr std::int64_t kThreads = 2048, kThreadsOfBlock = 64;  // of a multiprocessor
   const std::int64_t most = job_.device.multiprocessors * kThreads / kThreadsOfBlock;
-  const std::int64_t element = item_size(plan_.precision.param);
   const std::int64_t times = group(Group::shard).size / ranks;
   const auto& parameters = layout(unit).parameters;
   const auto sum_of_blocks = [&](std::int64_t block) {
     std::int64_t sum = 0;
-    for (const ParameterShard& p : parameters) sum += blocks_of(times * p.padded * element, block);
+    for (const ParameterShard& p : parameters) {
+      sum += blocks_of(times * p.padded * item_size(type_of(p)), block);
+    }
     return sum;
   };
   const std::int64_t rounds =

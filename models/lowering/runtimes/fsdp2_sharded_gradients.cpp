@@ -29,7 +29,7 @@ void Fsdp2::take_sharded_gradient(UnitId unit, const ReducedGradient& sum, Strea
   UnitState& s = at(unit);
   const BufferId output = sum.output;
   const std::int64_t elements = trained(unit).padded;
-  const DType storage = plan_.precision.storage;
+  const DType storage = trained_storage_;
   const bool is_replicated = stream == Stream::all_reduce;
   BufferId gradient = output;
   if (reduce_type_ != storage) {
@@ -66,7 +66,7 @@ void Fsdp2::take_sharded_gradient(UnitId unit, const ReducedGradient& sum, Strea
 // addition by the host.
 void Fsdp2::copy_gradient_to_host(UnitId unit, BufferId gradient, Stream stream) {
   UnitState& s = at(unit);
-  const DType storage = plan_.precision.storage;
+  const DType storage = trained_storage_;
   const std::int64_t elements = trained(unit).padded, bytes = elements * item_size(storage);
   const BufferId host = held(unit).host_gradient;
   const bool accumulates = s.on_host != kNone;

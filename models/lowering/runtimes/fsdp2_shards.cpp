@@ -3,6 +3,7 @@
 #include "models/lowering/runtimes/module_order.hpp"
 #include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/pytorch_support.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -34,7 +35,7 @@ void Fsdp2::select_trained() {
 }
 
 BufferId Fsdp2::allocate_shard(const ParameterShard& p, std::int64_t elements) {
-  return emit_.allocate({elements * item_size(plan_.precision.storage), Category::parameters,
+  return emit_.allocate({elements * item_size(storage_of(plan_, parameter_of(p))), Category::parameters,
                          Role::shard, emit_.parameter_name(p.parameter), Stream::compute,
                          plan_.offload.parameters, true});
 }
@@ -45,7 +46,7 @@ void Fsdp2::allocate_masters(UnitId unit) {
   const UnitLayout& shape = trained(unit);
   if (shape.parameters.empty()) return;
   const bool on_host = plan_.offload.parameters;
-  const std::int64_t element = item_size(plan_.precision.storage);
+  const std::int64_t element = item_size(trained_storage_);
   UnitShards& held = held_[static_cast<std::size_t>(unit)];
   if (plan_.offload.optimizer && !on_host) {
     for (const ParameterShard& p : shape.parameters) {
@@ -145,10 +146,10 @@ BufferId Fsdp2::cut_shard(const ParameterShard& p, BufferId whole) {
 void Fsdp2::pad_shards(UnitId unit) {
   focus(unit);
   UnitShards& held = held_[static_cast<std::size_t>(unit)];
-  const std::int64_t element = item_size(plan_.precision.storage);
   for (std::size_t i = 0; i < held.shards.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
     BufferId& shard = held.shards[i];
+    const std::int64_t element = item_size(storage_of(plan_, parameter_of(p)));
     if (shard == kNone || emit_.buffer(shard).bytes == p.padded * element) continue;
     const BufferId unpadded = std::exchange(shard, allocate_shard(p, p.padded));
     emit_.free(unpadded);

@@ -72,7 +72,7 @@ void Fsdp2::gather_from_shards(UnitId unit, Stream copy_in, Stream gather) {
     issue_all_gather(unit, copy_in, gather, Group::shard, shape.padded, {&flat, 1});
     emit_.free(flat);
   } else {
-    issue_all_gather(unit, copy_in, gather, Group::shard, shape.padded, shards);
+    issue_all_gather(unit, copy_in, gather, Group::shard, gathered_elements(unit), shards);
   }
 }
 
@@ -82,9 +82,11 @@ void Fsdp2::gather_from_kept(UnitId unit, Stream copy_in, Stream gather) {
   UnitState& s = at(unit);
   const PrecisionPlan& precision = plan_.precision;
   const std::int64_t slice =
-      layout(unit).padded * group(Group::shard).size / group(Group::post_forward).size;
-  emit_.wait(copy_in, s.kept_event);
-  emit_.wait(gather, s.kept_event);
+      gathered_elements(unit) * group(Group::shard).size / group(Group::post_forward).size;
+  if (s.kept_event != kNone) {
+    emit_.wait(copy_in, s.kept_event);
+    emit_.wait(gather, s.kept_event);
+  }
   if (precision.param == precision.storage) {
     issue_all_gather(unit, copy_in, gather, Group::post_forward, slice, s.kept);
     return;
@@ -152,11 +154,12 @@ void Fsdp2::copy_out(UnitId unit) {
   std::vector<BufferId>& targets = copied_out_;
   targets.clear();
   s.unsharded.reserve(layout(unit).parameters.size());
-  for (const ParameterShard& p : layout(unit).parameters) {
-    const Emitter::BufferSpec spec = {shard_ranks * p.padded * item_size(type),
+  for (std::size_t i = 0; i < layout(unit).parameters.size(); ++i) {
+    const ParameterShard& p = layout(unit).parameters[i];
+    const Emitter::BufferSpec spec = {shard_ranks * p.padded * item_size(type_of(p)),
                                       Category::unsharded_parameters, Role::unsharded,
                                       emit_.parameter_name(p.parameter)};
-    s.unsharded.push_back(emit_.allocate(spec));
+    s.unsharded.push_back(allocate_gathered(&UnitShards::unsharded, unit, i, spec));
     targets.push_back(s.unsharded.back());
     if (p.shard_dim == 0 || s.is_kept_after_forward) continue;
     temporaries.push_back(emit_.allocate(spec));
@@ -164,7 +167,7 @@ void Fsdp2::copy_out(UnitId unit) {
   }
   const std::int64_t ranks =
       s.is_kept_after_forward ? group(Group::post_forward).size : shard_ranks;
-  const std::int64_t slice = layout(unit).padded * shard_ranks / ranks;
+  const std::int64_t slice = gathered_elements(unit) * shard_ranks / ranks;
   if (is_pytorch_) scratch_of_copy_out(unit, ranks);
   emit_.launch(Stream::compute,
                emit_.intern({Operator::all_gather_copy_out, type, type, type, {slice, ranks}}),
@@ -186,6 +189,18 @@ void Fsdp2::copy_out(UnitId unit) {
   emit_.free(temporaries.back());
 }
 
+// What an evaluation gathers may outlive the step.
+BufferId Fsdp2::allocate_gathered(std::vector<BufferId> UnitShards::*lasting, UnitId unit,
+                                  std::size_t parameter, Emitter::BufferSpec spec) {
+  if (!evaluates_) return emit_.allocate(spec);
+  std::vector<BufferId>& buffers = held_[static_cast<std::size_t>(unit)].*lasting;
+  buffers.resize(layout(unit).parameters.size(), kNone);
+  spec.persistent = true;
+  if (buffers[parameter] == kNone) buffers[parameter] = emit_.declare(spec);
+  emit_.allocate(buffers[parameter]);
+  return buffers[parameter];
+}
+
 // A shard group of one (1.5): no collective but a copy of each parameter, cast first where types
 // differ. What a copy was made from goes once the next parameter's is there. Under operators
 // "foreshard" these are PyTorch's allocations, and what is written is the parameters alone: only an
@@ -199,10 +214,11 @@ void Fsdp2::copy_from_shards(UnitId unit) {
   BufferId before = kNone;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
-    const auto allocate = [&](DType type) {
-      return emit_.allocate({p.padded * item_size(type), Category::unsharded_parameters,
-                             Role::unsharded, emit_.parameter_name(p.parameter)});
+    const auto spec = [&](DType type) {
+      return Emitter::BufferSpec{p.padded * item_size(type), Category::unsharded_parameters,
+                                 Role::unsharded, emit_.parameter_name(p.parameter)};
     };
+    const auto allocate = [&](DType type) { return emit_.allocate(spec(type)); };
     const auto cast = [&](DType from, BufferId source, BufferId target) {
       if (!copies_each) return;
       emit_.launch(Stream::compute,
@@ -221,7 +237,8 @@ void Fsdp2::copy_from_shards(UnitId unit) {
       source = converted;
     }
     if (before != kNone) emit_.free(before);
-    s.unsharded.push_back(allocate(precision.param));
+    s.unsharded.push_back(
+        allocate_gathered(&UnitShards::unsharded, unit, i, spec(type_of(p))));
     cast(precision.param, source, s.unsharded.back());
     before = source == shards[i] ? kNone : source;
   }
@@ -307,8 +324,10 @@ void Fsdp2::reshard_to_group(UnitId unit) {
   for (std::size_t i = 0; i < s.unsharded.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
     const std::int64_t elements = p.padded * group(Group::shard).size / kept.size;
-    s.kept.push_back(emit_.allocate({elements * item_size(type), Category::unsharded_parameters,
-                                     Role::kept_slice, emit_.parameter_name(p.parameter)}));
+    s.kept.push_back(allocate_gathered(
+        &UnitShards::kept, unit, i,
+        {elements * item_size(type_of(p)), Category::unsharded_parameters, Role::kept_slice,
+         emit_.parameter_name(p.parameter)}));
     emit_.launch(Stream::compute, {Operator::copy_slice, type, type, type, {elements}},
                  {s.unsharded[i]}, {s.kept.back()}, kept.index);
     emit_.free(s.unsharded[i]);

@@ -1,6 +1,7 @@
 #include "models/lowering/runtimes/whole_parameters.hpp"
 
 #include "models/lowering/runtimes/module_order.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -27,9 +28,9 @@ std::vector<BufferId> WholeParameters::of(UnitId unit) const {
 }
 
 BufferId WholeParameters::made(ParameterId parameter, ModuleId module) {
-  const std::int64_t numel = job_.tree.parameters[static_cast<std::size_t>(parameter)].numel();
+  const Parameter& whole = job_.tree.parameters[static_cast<std::size_t>(parameter)];
   emit_.focus(unit_of_[static_cast<std::size_t>(parameter)], module);
-  return emit_.allocate({numel * item_size(job_.plan.precision.storage), Category::parameters, role_,
+  return emit_.allocate({whole.numel() * item_size(storage_of(job_.plan, whole)), Category::parameters, role_,
                          emit_.parameter_name(parameter), Stream::compute, false, stay_});
 }
 

@@ -37,6 +37,7 @@ enum class Role : std::uint8_t {
   rope_table,
   tokens,
   targets,
+  attention_mask,
   staging,
   loss,
   lse,
@@ -140,6 +141,11 @@ class Emitter {
                                 next_.unit, owner, role_name(spec.role)});
     return narrow<BufferId>(program_.buffers.size() - 1);
   }
+  // One more of that kind.
+  BufferId declare_like(BufferId id) {
+    program_.buffers.push_back(Buffer(buffer(id)));
+    return narrow<BufferId>(program_.buffers.size() - 1);
+  }
   const Buffer& buffer(BufferId id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
   BufferId allocate(const BufferSpec& spec) {
     const BufferId buffer = declare(spec);
@@ -153,6 +159,9 @@ class Emitter {
   void free(BufferId id) {
     if (buffer(id).bytes > 0) append(Kind::free, buffer(id).pool, id);
   }
+
+  // What is in `made` where the step ends is for the next one to free, as `left`.
+  void carry(BufferId made, BufferId left) { program_.carried.push_back({made, left}); }
 
   CostKeyId intern(const CostKey& key);
   const CostKey& key(CostKeyId id) const {

@@ -17,7 +17,7 @@ HookTable::HookTable(const Job& job)
       const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(m)].kind;
       unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
       units[u].members += kind != ModuleKind::activation ? 1 : 0;
-      if (!input_has_gradient(job.tree, gradients, m)) units[u].has_input_gradient = false;
+      if (!input_has_gradient(job, gradients, m)) units[u].has_input_gradient = false;
     }
   }
   for (std::size_t m = 1; m < unit_of.size(); ++m) {

@@ -12,7 +12,7 @@ PyTorchRules pytorch_rules(const PyTorchPlan& plan) {
   r.norm_weight_after_cast = until(6);
   r.flash_keeps_random_state = from(7);
   r.flash_rounds_large_heads = from(7);
-  r.efficient_takes_grouped = from(14);
+  r.efficient_keeps_random_state = from(14);
   r.slices_are_nodes = until(8);
   r.rotary_uses_cublas = until(12);
   r.workspace_per_product = from(15);

@@ -14,7 +14,7 @@ struct PyTorchRules {
   bool norm_weight_after_cast = false;   // a composite norm multiplies by the weight in 16 bits
   bool flash_keeps_random_state = true;  // on the device, for backward
   bool flash_rounds_large_heads = true;  // those of more than 128 up to a multiple of 64, not 32
-  bool efficient_takes_grouped = false;  // memory-efficient attention takes native grouped queries
+  bool efficient_keeps_random_state = false;  // memory-efficient attention too
   bool slices_are_nodes = false;         // autograd copies gradients of full-range slices
   bool rotary_uses_cublas = true;        // transformers' table of angles is a matrix product
   bool workspace_per_product = false;    // each matrix product takes and returns its own

@@ -47,10 +47,15 @@ enum class Shared : std::uint8_t {
   targets,
   loss,
   root_gradient,  // the one that backward begins with
+  scaled_loss,    // that backward begins at, where it is not the loss itself
   logits,
   embedded,       // the embedding's output
+  embedded_gradient,  // where that is a leaf of the graph, which then holds both
   hidden_states,  // the head's input
   positions,
+  attention_mask,  // that the model is called with
+  mask,            // the decoder's, of layers without a window and with one
+  window_mask,
   cosines,
   sines,
   kCount

@@ -44,12 +44,15 @@ class ShardingRuntime {
   virtual ~ShardingRuntime() = default;
 
   // In the set-up: what the rank keeps of every parameter. `buffers_of` allocates a module's buffers,
-  // once its parameters are there.
-  using ModuleBuffers = std::function<void(ModuleId)>;
+  // once its parameters are there, and returns them.
+  using ModuleBuffers = std::function<std::vector<BufferId>(ModuleId)>;
   virtual void allocate_shards(const ModuleBuffers& buffers_of) = 0;
 
   virtual void begin_step() = 0;
   virtual void begin_micro_step(bool is_last) = 0;
+  // Before a forward without gradients, after the step's backward. What it leaves gathered is there in
+  // the next step.
+  virtual void begin_evaluation() = 0;
   virtual void end_step() = 0;
   // Whether the last micro-step of a step does anything that the ones before do not.
   virtual bool ends_differently() const = 0;

@@ -1,5 +1,7 @@
 #include "models/lowering/training/model_pass.hpp"
 
+#include "models/sharding/pytorch_support.hpp"
+
 namespace foreshard::lowering {
 
 ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime, OperatorSet operators)
@@ -11,10 +13,7 @@ ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime, Op
       walk_(hooks_, emit, runtime),
       recompute_walk_(hooks_, emit, runtime),
       runner_(job, emit, runtime) {
-  for (Segment* segment : {&operators_.embedding, &operators_.head, &operators_.loss}) {
-    ScriptRunner::bind(*segment, emit_);
-  }
-  for (Segment& block : operators_.blocks) ScriptRunner::bind(block, emit_);
+  bind(operators_);
   place_segments();
   if (job_.plan.offload.activations) {
     const Segment& block = operators_.blocks.front();
@@ -26,6 +25,18 @@ ModelPass::ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime, Op
     }
     offload_.emplace(emit_, block, layers_, std::move(kept));
   }
+}
+
+void ModelPass::bind(OperatorSet& operators) {
+  for (Segment* segment : {&operators.embedding, &operators.head, &operators.loss}) {
+    ScriptRunner::bind(*segment, emit_);
+  }
+  for (Segment& block : operators.blocks) ScriptRunner::bind(block, emit_);
+}
+
+void ModelPass::add_evaluation(OperatorSet operators) {
+  evaluation_ = std::move(operators);
+  bind(evaluation_);
 }
 
 void ModelPass::allocate_host_copies() {
@@ -61,38 +72,49 @@ Frame ModelPass::frame(const Segment& segment, const Placement& placement) const
 }
 
 void ModelPass::forward() {
+  forward(operators_, GradMode::enabled);
+}
+
+void ModelPass::evaluate() {
+  forward(evaluation_, GradMode::disabled);
+}
+
+// Segments stand where those of training do: they name the same modules.
+void ModelPass::forward(const OperatorSet& operators, GradMode grad) {
   {
     const auto range = emit_.range(Range::forward);
     if (job_.plan.prefetch.unshard_before_forward) runtime_.unshard_root_before_forward();
     walk_.begin(HookWalk::Mode::forward);
-    Frame embedding = frame(operators_.embedding, embedding_place_);
-    runner_.run(embedding, operators_.embedding.forward, walk_);
+    Frame embedding = frame(operators.embedding, embedding_place_);
+    runner_.run(embedding, operators.embedding.forward, walk_);
     if (rotary_ != kNone) walk_.enter(rotary_);
-    BufferId stream = embedding.take(operators_.embedding.output);
+    BufferId stream = embedding.take(operators.embedding.output);
     blocks_.clear();
+    const auto is_again = [&](std::size_t layer) {
+      return grad == GradMode::enabled && is_checkpointed(job_, layer);
+    };
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const Segment& segment = operators_.block(i);
+      const Segment& segment = operators.block(i);
       Frame& block = blocks_.emplace_back(frame(segment, layers_[i]));
       block[segment.input] = stream;
-      runner_.run(block, is_checkpointed(job_, i) ? segment.checkpointed_forward : segment.forward,
-                  walk_);
+      runner_.run(block, is_again(i) ? segment.checkpointed_forward : segment.forward, walk_);
       stream = block.take(segment.output);
-      if (offload_) offload_->after_forward(blocks_, i);
+      if (offload_ && grad == GradMode::enabled) offload_->after_forward(blocks_, i);
     }
-    head_ = frame(operators_.head, head_place_);
-    head_[operators_.head.input] = stream;
-    runner_.run(head_, operators_.head.forward, walk_);
-    loss_ = frame(operators_.loss, loss_place_);
-    loss_[operators_.loss.input] = head_.take(operators_.head.output);
-    if (operators_.loss_in_model) loss(operators_.loss.forward);
+    head_ = frame(operators.head, head_place_);
+    head_[operators.head.input] = stream;
+    runner_.run(head_, operators.head.forward, walk_);
+    loss_ = frame(operators.loss, loss_place_);
+    loss_[operators.loss.input] = head_.take(operators.head.output);
+    if (operators.loss_in_model) loss(operators.loss.forward);
     walk_.finish();
   }
-  if (operators_.loss_in_model) return;
+  if (operators.loss_in_model) return;
   emit_.focus(emit_.unit(), 0);
-  BufferId* output = &loss_[operators_.loss.input];
+  BufferId* output = &loss_[operators.loss.input];
   runtime_.returned({&output, 1});
   walk_.begin(HookWalk::Mode::recompute, 0);  // the root's hooks are done
-  loss(operators_.loss.forward);
+  loss(operators.loss.forward);
 }
 
 void ModelPass::loss(const Script& script) {
@@ -143,14 +165,19 @@ void ModelPass::embedding_backward(BufferId gradient) {
 
 void ModelPass::leave_autocast() {
   for (Frame& block : blocks_) runner_.run(block, block.segment->end_of_autocast, walk_);
-  runner_.run(head_, operators_.head.end_of_autocast, walk_);
+  runner_.run(head_, head_.segment->end_of_autocast, walk_);
 }
 
 void ModelPass::recompute(Frame& block) {
   emit_.set_phase(Phase::recompute);
   {
     const auto range = emit_.range(Range::recompute);
-    recompute_walk_.begin(HookWalk::Mode::recompute, block.place->base);
+    // Under reentrant checkpointing the block's own hooks run as in a forward.
+    const ModuleId base = block.place->base;
+    recompute_walk_.begin(HookWalk::Mode::recompute,
+                          checkpoints_reentrantly(job_.plan)
+                              ? hooks_.parent_of[static_cast<std::size_t>(base)]
+                              : base);
     runner_.run(block, block.segment->recomputation, recompute_walk_);
     recompute_walk_.finish();
   }

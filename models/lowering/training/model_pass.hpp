@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/lowering/script/grad_mode.hpp"
 #include "models/lowering/script/script_runner.hpp"
 #include "models/lowering/training/activation_offload.hpp"
 
@@ -15,16 +16,22 @@ class ModelPass {
   // The runtime emits through `emit` as well.
   ModelPass(const Job& job, Emitter& emit, ShardingRuntime& runtime, OperatorSet operators);
 
+  // Operators of the same model, for a forward without gradients.
+  void add_evaluation(OperatorSet operators);
+
   // What segments share: tokens, targets and so on.
   BufferId& operator[](Shared which) { return runner_[which]; }
 
   void allocate_host_copies();  // in the set-up, where activations are offloaded
 
   void forward();   // to the loss
+  void evaluate();  // the same without gradients
   void backward();  // to the runtime's final callback
 
  private:
+  void bind(OperatorSet& operators);
   void place_segments();
+  void forward(const OperatorSet& operators, GradMode grad);
   void loss(const Script& script);
   void recompute(Frame& block);
   void leave_autocast();
@@ -34,7 +41,7 @@ class ModelPass {
   const Job& job_;
   Emitter& emit_;
   ShardingRuntime& runtime_;
-  OperatorSet operators_;
+  OperatorSet operators_, evaluation_;
   HookTable hooks_;
   HookWalk walk_, recompute_walk_;
   ScriptRunner runner_;

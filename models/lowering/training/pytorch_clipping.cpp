@@ -4,6 +4,8 @@
 
 #include "models/base/units.hpp"
 #include "models/lowering/training/training_buffers.hpp"
+#include "models/sharding/accelerate.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -13,10 +15,11 @@ PyTorchClipping::PyTorchClipping(const Job& job, const RankPlace& place, Emitter
       rules_(pytorch_rules(job.plan.pytorch)),
       emit_(emit),
       tensors_(emit),
-      element_(item_size(job.plan.precision.storage)) {}
+      element_(item_size(trained_storage(job.plan))) {}
 
 void PyTorchClipping::clip(const std::vector<OptimizedParameter>& items,
                            const std::vector<OptimizerTensors>& tensors, ClippedGradients kind) {
+  if (held_norm_ != kNone) emit_.free(held_norm_);
   switch (kind) {
     case ClippedGradients::tensors: return clip_tensors(items, tensors, false);
     case ClippedGradients::sharded_tensors: return clip_tensors(items, tensors, true);
@@ -101,7 +104,14 @@ void PyTorchClipping::clip_tensors(const std::vector<OptimizedParameter>& items,
   tensors_.free({inverse, added});
   const BufferId clamped = tensors_.make("aten::clamp", element_, {factor});
   multiply(tensors, clamped);
-  tensors_.free({factor, clamped, total});
+  tensors_.free({factor, clamped});
+  return_norm(total);
+}
+
+void PyTorchClipping::return_norm(BufferId norm) {
+  if (!runs_in_trainer(job_.plan)) return emit_.free(norm);
+  if (held_norm_ == kNone) held_norm_ = emit_.declare_like(norm);
+  emit_.carry(norm, held_norm_);
 }
 
 // The copy is from memory that is not pinned: the host waits for it.
@@ -150,11 +160,15 @@ void PyTorchClipping::clip_flat_shards(const std::vector<OptimizerTensors>& tens
     }
   }
   const auto bytes = kScalar * static_cast<std::int64_t>(norms.size());
-  const BufferId all = tensors_.make("aten::stack", bytes, {norms.front()});
-  tensors_.free_reversed(norms);
-  const BufferId local = tensors_.make("aten::linalg_vector_norm", kScalar, {all});
-  tensors_.free({all});
-  const BufferId sums = tensors_.make("aten::pow", kScalar, {local});
+  BufferId local = kNone;
+  if (!norms.empty()) {
+    const BufferId all = tensors_.make("aten::stack", bytes, {norms.front()});
+    tensors_.free_reversed(norms);
+    local = tensors_.make("aten::linalg_vector_norm", kScalar, {all});
+    tensors_.free({all});
+  }
+  const BufferId sums =
+      tensors_.make("aten::pow", kScalar, {local == kNone ? zero_ : local});
   sum_over_ranks(sums);
   const BufferId total = tensors_.make("aten::pow", kScalar, {sums});
   tensors_.free({sums});
@@ -165,14 +179,16 @@ void PyTorchClipping::clip_flat_shards(const std::vector<OptimizerTensors>& tens
   const BufferId clamped = tensors_.make("aten::clamp", kScalar, {factor});
   // In another type than the norm's, the factor and the norm are cast: the factor for each gradient.
   BufferId returned = kNone;
-  if (element_ != kScalar) {
+  if (element_ != kScalar && !norms.empty()) {
     for (std::size_t n = 0; n < norms.size(); ++n) {
       emit_.free(tensors_.make("aten::_to_copy", element_, {clamped}));
     }
     returned = tensors_.make("aten::_to_copy", element_, {total});
   }
   multiply(tensors, clamped);
-  tensors_.free({local, factor, clamped, total, returned});
+  tensors_.free({local, factor, clamped});
+  if (returned != kNone) emit_.free(total);
+  return_norm(returned == kNone ? total : returned);
 }
 
 // linalg_vector_norm of one long tensor: as many blocks as fill the device write partial sums, and a

@@ -40,6 +40,7 @@ class PyTorchClipping {
   BufferId scalar_from_host(bool is_kept);
   void multiply(const std::vector<OptimizerTensors>& tensors, BufferId factor);
   void make_zero();
+  void return_norm(BufferId norm);
 
   const Job& job_;
   const RankPlace& place_;
@@ -48,6 +49,7 @@ class PyTorchClipping {
   PyTorchTensors tensors_;
   const std::int64_t element_;
   BufferId zero_ = kNone;  // of FSDP1, made by the first call
+  BufferId held_norm_ = kNone;  // of the step before, which a trainer holds until it clips again
 };
 
 }  // namespace foreshard::lowering

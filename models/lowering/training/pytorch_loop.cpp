@@ -4,21 +4,18 @@
 #include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
-namespace {
-
-constexpr std::int64_t kTokenBytes = 8;
-
-}  // namespace
 
 PyTorchLoop::PyTorchLoop(const Job& job, const RankPlace& place, Emitter& emit,
-                         ShardingRuntime& runtime, OperatorSet operators)
+                         ShardingRuntime& runtime, OperatorSet operators, OperatorSet evaluation)
     : job_(job),
       plan_(job.plan),
       rules_(pytorch_rules(job.plan.pytorch)),
       emit_(emit),
       runtime_(runtime),
       optimizer_(job, place, emit, runtime),
-      pass_(job, emit, runtime, std::move(operators)) {}
+      pass_(job, emit, runtime, std::move(operators)) {
+  if (plan_.evaluation.every > 0) pass_.add_evaluation(std::move(evaluation));
+}
 
 void PyTorchLoop::setup(Program& target) {
   emit_.begin(target);
@@ -32,68 +29,48 @@ void PyTorchLoop::setup(Program& target) {
       emit_.free(emit_.allocate({4, Category::temporaries, Role::scratch}));
     }
   }
-  runtime_.allocate_shards([this](ModuleId module) { allocate_buffers(module); });
+  runtime_.allocate_shards([this](ModuleId module) { return allocate_buffers(module); });
   emit_.focus_on_step();
 }
 
-void PyTorchLoop::allocate_buffers(ModuleId id) {
+std::vector<BufferId> PyTorchLoop::allocate_buffers(ModuleId id) {
   const Module& module = job_.tree.modules[static_cast<std::size_t>(id)];
   emit_.focus(emit_.unit(), id);
+  std::vector<BufferId> made;
   for (const std::int64_t bytes : rotary_buffers(module, job_.model, plan_)) {
-    emit_.allocate(
-        {bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false, true});
+    made.push_back(emit_.allocate(
+        {bytes, Category::parameters, Role::rope_table, kNone, Stream::compute, false, true}));
   }
+  return made;
 }
 
-void PyTorchLoop::step(Program& target, int number, MicroSteps form) {
+void PyTorchLoop::step(Program& target, std::int64_t number, MicroSteps form) {
   emit_.begin(target);
   runtime_.begin_step();
   emit_.set_phase(Phase::forward);
   emit_.set_micro_step(0);
   emit_.focus_on_step();
   const auto range = emit_.range(Range::step);
-  if (plan_.pytorch.zero_grad == ZeroGrad::none && number > 1) runtime_.zero_gradients();
-  emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form,
-                   [this](int m) { micro_step(m); });
-  optimizer_.step();
-  runtime_.end_step();
-  emit_.focus_on_step();
-  for (const Shared input : {Shared::tokens, Shared::targets}) {
-    emit_.free(std::exchange(pass_[input], kNone));
-  }
-  emit_.set_phase(Phase::report);
-  emit_.host_wait(emit_.record(Stream::compute));  // the host reads the loss
+  train(number, form);
+  const std::int64_t every = plan_.evaluation.every;
+  if (every == 0 || number % every != 0) return;
+  emit_.set_micro_step(0);
+  emit_.set_phase(Phase::evaluation);
+  evaluate();
 }
 
-void PyTorchLoop::micro_step(int number) {
-  emit_.set_micro_step(number);
-  emit_.focus_on_step();
-  emit_.set_phase(Phase::forward);
-  runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
-  load_batch();
-  pass_.forward();
-  pass_.backward();
-  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::loss}) {
-    const BufferId buffer = std::exchange(pass_[held], kNone);
-    if (buffer != kNone) emit_.free(buffer);
-  }
+BufferId PyTorchLoop::copied_from_host(std::int64_t bytes, Category category, Role role) {
+  const BufferId host = emit_.allocate({bytes, category, role, kNone, Stream::compute, true});
+  const BufferId device = emit_.allocate({bytes, category, role});
+  emit_.copy(Stream::compute, Operator::copy_host_to_device, bytes, host, device);
+  host_waits();
+  emit_.free(host);
+  return device;
 }
 
-// Those of the micro-batch before live until the new ones are there. The copies are from memory that is
-// not pinned, so that the host waits for them, and for all that the compute stream did before.
-void PyTorchLoop::load_batch() {
-  const std::int64_t bytes = kTokenBytes * plan_.tokens();
-  for (const Shared input : {Shared::tokens, Shared::targets}) {
-    const Role role = input == Shared::tokens ? Role::tokens : Role::targets;
-    const BufferId host =
-        emit_.allocate({bytes, Category::inputs, role, kNone, Stream::compute, true});
-    const BufferId before =
-        std::exchange(pass_[input], emit_.allocate({bytes, Category::inputs, role}));
-    emit_.copy(Stream::compute, Operator::copy_host_to_device, bytes, host, pass_[input]);
-    emit_.host_wait(emit_.record(Stream::compute));
-    emit_.free(host);
-    if (before != kNone) emit_.free(before);
-  }
+void PyTorchLoop::free_shared(Shared which) {
+  const BufferId buffer = std::exchange(pass_[which], kNone);
+  if (buffer != kNone) emit_.free(buffer);
 }
 
 }  // namespace foreshard::lowering

@@ -1,5 +1,6 @@
-// The training loop that users of PyTorch write, as a program: zero_grad, micro-batches of forward, loss
-// and backward, clip_grad_norm_, optimizer.step().
+// The training loop around PyTorch's model, as a program: the set-up, steps, and evaluations after steps.
+// What a step does is that of the loop which users write themselves (plain_loop.hpp), or of a trainer
+// (trainer_loop.hpp).
 #pragma once
 
 #include "models/lowering/script/pytorch_rules.hpp"
@@ -9,20 +10,29 @@
 
 namespace foreshard::lowering {
 
+constexpr std::int64_t kTokenBytes = 8;  // of int64
+
 class PyTorchLoop {
  public:
-  // The runtime emits through `emit` as well.
+  // The runtime emits through `emit` as well. `evaluation`: the operators of evaluations, where there are
+  // any.
   PyTorchLoop(const Job& job, const RankPlace& place, Emitter& emit, ShardingRuntime& runtime,
-              OperatorSet operators);
+              OperatorSet operators, OperatorSet evaluation);
+  virtual ~PyTorchLoop() = default;
 
   void setup(Program& target);
   // Step `number`, counted from 1. Each frees what the one before it left.
-  void step(Program& target, int number, MicroSteps form = MicroSteps::each);
+  void step(Program& target, std::int64_t number, MicroSteps form = MicroSteps::each);
 
- private:
-  void allocate_buffers(ModuleId module);
-  void micro_step(int number);
-  void load_batch();
+ protected:
+  virtual void train(std::int64_t number, MicroSteps form) = 0;
+  virtual void evaluate() = 0;
+
+  // The copy is from memory that is not pinned, so that the host waits for it, and for all that the
+  // compute stream did before.
+  BufferId copied_from_host(std::int64_t bytes, Category category, Role role);
+  void host_waits() { emit_.host_wait(emit_.record(Stream::compute)); }
+  void free_shared(Shared which);  // if it is there
 
   const Job& job_;
   const Plan& plan_;
@@ -31,6 +41,9 @@ class PyTorchLoop {
   ShardingRuntime& runtime_;
   PyTorchOptimizer optimizer_;
   ModelPass pass_;
+
+ private:
+  std::vector<BufferId> allocate_buffers(ModuleId module);
 };
 
 }  // namespace foreshard::lowering

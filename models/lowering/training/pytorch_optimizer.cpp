@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/sharding/accelerate.hpp"
+#include "models/sharding/trained_parameters.hpp"
+
 namespace foreshard::lowering {
 namespace {
 
@@ -22,7 +25,8 @@ constexpr Pass kForeachMomentum[] = {{"aten::_foreach_mul_", 1, 1}, {"aten::_for
 
 PyTorchOptimizer::PyTorchOptimizer(const Job& job, const RankPlace& place, Emitter& emit,
                                    ShardingRuntime& runtime)
-    : plan_(job.plan),
+    : job_(job),
+      plan_(job.plan),
       emit_(emit),
       runtime_(runtime),
       tensors_(emit),
@@ -63,16 +67,37 @@ void PyTorchOptimizer::step() {
   const std::vector<OptimizerTensors> tensors = runtime_.optimizer_tensors();
   const std::vector<OptimizedParameter> all = items(tensors);
   if (clips) clipping_.clip(all, tensors, runtime_.clipped_gradients());
-  if (plan_.optimizer.name == OptimizerName::adamw) {
-    adamw(all, tensors);
-  } else {
-    sgd(all, tensors);
+  for (const ParameterGroup& group : groups(all, tensors)) {
+    if (plan_.optimizer.name == OptimizerName::adamw) {
+      adamw(group);
+    } else {
+      sgd(group);
+    }
   }
+}
+
+// Trainer's two: norms and biases, which do not decay, come last (get_decay_parameter_names).
+std::vector<PyTorchOptimizer::ParameterGroup> PyTorchOptimizer::groups(
+    const std::vector<OptimizedParameter>& all,
+    const std::vector<OptimizerTensors>& tensors) const {
+  const bool is_first_step = states_.empty();
+  if (!runs_in_trainer(plan_)) return {{all, tensors, 0, is_first_step}};
+  ParameterGroup with{{}, tensors, 0, is_first_step}, without{{}, {}, 0, is_first_step};
+  for (const OptimizedParameter& item : all) (decays(item) ? with : without).items.push_back(item);
+  without.begin = with.items.size();
+  return {with, without};
+}
+
+bool PyTorchOptimizer::decays(const OptimizedParameter& item) const {
+  if (item.parameter == kNone) return true;
+  const Parameter& parameter = job_.tree.parameters[static_cast<std::size_t>(item.parameter)];
+  const Module& module = job_.tree.modules[static_cast<std::size_t>(parameter.module)];
+  return module.kind != ModuleKind::norm && !parameter.name.ends_with(".bias");
 }
 
 // What the host works on is no memory of the device.
 void PyTorchOptimizer::step_on_host() {
-  const DType storage = plan_.precision.storage;
+  const DType storage = trained_storage(plan_);
   const bool is_adamw = plan_.optimizer.name == OptimizerName::adamw;
   const std::vector<Role> roles = is_adamw         ? std::vector{Role::exp_avg, Role::exp_avg_sq}
                                   : has_momentum() ? std::vector{Role::momentum_buffer}
@@ -102,13 +127,13 @@ BufferId PyTorchOptimizer::state(const OptimizedParameter& item, std::int64_t by
 }
 
 std::int64_t PyTorchOptimizer::bytes_of(const OptimizedParameter& item) const {
-  return item.local * item_size(plan_.precision.storage);
+  return item.local * item_size(trained_storage(plan_));
 }
 
-void PyTorchOptimizer::adamw(const std::vector<OptimizedParameter>& items,
-                             const std::vector<OptimizerTensors>& tensors) {
+void PyTorchOptimizer::adamw(const ParameterGroup& group) {
   const OptimizerKernel kernel = plan_.optimizer.kernel;
-  if (states_.empty()) {
+  const std::vector<OptimizedParameter>& items = group.items;
+  if (group.is_first_step) {
     for (const OptimizedParameter& item : items) {
       // The fused kernel reads the number of the step on the device.
       if (kernel == OptimizerKernel::fused) state(item, 4, Role::scratch);
@@ -120,7 +145,7 @@ void PyTorchOptimizer::adamw(const std::vector<OptimizedParameter>& items,
   BufferId before = kNone;
   if (kernel == OptimizerKernel::foreach) {
     for (std::size_t n = 0; n < items.size(); ++n) {
-      const BufferId exp_avg_sq = states_[2 * n + 1];
+      const BufferId exp_avg_sq = states_[2 * (group.begin + n) + 1];
       roots.push_back(tensors_.make("aten::_foreach_sqrt", bytes_of(items[n]), {exp_avg_sq}));
     }
   } else if (kernel == OptimizerKernel::loop) {
@@ -132,9 +157,9 @@ void PyTorchOptimizer::adamw(const std::vector<OptimizedParameter>& items,
     }
   }
   if (kernel == OptimizerKernel::foreach) {
-    update_in_passes(kForeachAdamw, tensors);
+    update_in_passes(kForeachAdamw, group.tensors);
   } else {
-    update(Operator::adamw, tensors);
+    update(Operator::adamw, group.tensors);
   }
   tensors_.free_reversed(roots);
   tensors_.free({before});
@@ -142,12 +167,13 @@ void PyTorchOptimizer::adamw(const std::vector<OptimizedParameter>& items,
 
 // Momentum buffers are made in the first step, of gradients with the weights' decay in them. The loop
 // (_single_tensor_sgd) takes one parameter after the other, _multi_tensor_sgd all of them call by call.
-void PyTorchOptimizer::sgd(const std::vector<OptimizedParameter>& items,
-                           const std::vector<OptimizerTensors>& tensors) {
+void PyTorchOptimizer::sgd(const ParameterGroup& group) {
+  const std::vector<OptimizedParameter>& items = group.items;
   const OptimizerKernel kernel = plan_.optimizer.kernel;
   const bool is_fused = kernel == OptimizerKernel::fused;
-  const bool decays = plan_.optimizer.weight_decay > 0 && !is_fused;
-  const bool is_first = has_momentum() && states_.empty();
+  const bool has_decay = group.begin == 0 || !runs_in_trainer(plan_);
+  const bool decays = plan_.optimizer.weight_decay > 0 && has_decay && !is_fused;
+  const bool is_first = has_momentum() && group.is_first_step;
   const auto decayed = [&](const OptimizedParameter& item, std::string_view op) {
     return tensors_.make_of_part(op, bytes_of(item), item.gradient, 2 * bytes_of(item));
   };
@@ -172,14 +198,14 @@ void PyTorchOptimizer::sgd(const std::vector<OptimizedParameter>& items,
       if (is_first) momentum_buffer(item);
     }
   }
-  if (has_momentum() && !is_fused && !is_first) update_in_passes(kForeachMomentum, tensors);
+  if (has_momentum() && !is_fused && !is_first) update_in_passes(kForeachMomentum, group.tensors);
   if (has_momentum()) tensors_.free_reversed(std::exchange(sums, {}));
-  update(Operator::sgd, tensors);
+  update(Operator::sgd, group.tensors);
   tensors_.free_reversed(sums);
 }
 
 void PyTorchOptimizer::update(Operator op, const std::vector<OptimizerTensors>& tensors) {
-  const DType storage = plan_.precision.storage;
+  const DType storage = trained_storage(plan_);
   for (const OptimizerTensors& unit : tensors) {
     const BufferId reads[] = {unit.gradient};
     emit_.launch(Stream::compute, emit_.intern({op, storage, storage, storage, {unit.local}}),
@@ -190,7 +216,7 @@ void PyTorchOptimizer::update(Operator op, const std::vector<OptimizerTensors>& 
 void PyTorchOptimizer::update_in_passes(std::span<const ForeachPass> passes,
                                         const std::vector<OptimizerTensors>& tensors) {
   for (const OptimizerTensors& unit : tensors) {
-    const std::int64_t bytes = unit.local * item_size(plan_.precision.storage);
+    const std::int64_t bytes = unit.local * item_size(trained_storage(plan_));
     for (const ForeachPass& pass : passes) {
       tensors_.update(pass.op, {&unit.gradient, 1}, pass.reads * bytes, unit.shards,
                       pass.writes * bytes);

@@ -28,11 +28,20 @@ class PyTorchOptimizer {
 
  private:
   std::vector<OptimizedParameter> items(const std::vector<OptimizerTensors>& tensors) const;
+  // A group of parameters, which are stepped one group after the other. Kernels go over whole units:
+  // those of `tensors`.
+  struct ParameterGroup {
+    std::vector<OptimizedParameter> items;
+    std::vector<OptimizerTensors> tensors;
+    std::size_t begin = 0;  // of the items, among those of all groups
+    bool is_first_step = false;
+  };
+  std::vector<ParameterGroup> groups(const std::vector<OptimizedParameter>& all,
+                                     const std::vector<OptimizerTensors>& tensors) const;
+  bool decays(const OptimizedParameter& item) const;
   void step_on_host();
-  void adamw(const std::vector<OptimizedParameter>& items,
-             const std::vector<OptimizerTensors>& tensors);
-  void sgd(const std::vector<OptimizedParameter>& items,
-           const std::vector<OptimizerTensors>& tensors);
+  void adamw(const ParameterGroup& group);
+  void sgd(const ParameterGroup& group);
   BufferId state(const OptimizedParameter& item, std::int64_t bytes, Role role);
   std::int64_t bytes_of(const OptimizedParameter& item) const;
   bool has_momentum() const { return plan_.optimizer.momentum > 0; }
@@ -40,6 +49,7 @@ class PyTorchOptimizer {
   void update_in_passes(std::span<const ForeachPass> passes,
                         const std::vector<OptimizerTensors>& tensors);
 
+  const Job& job_;
   const Plan& plan_;
   Emitter& emit_;
   ShardingRuntime& runtime_;

@@ -78,7 +78,7 @@ void TrainingLoop::setup(Program& target) {
   emit_.set_phase(Phase::setup);
   emit_.focus_on_step();
   allocate_buffers();
-  runtime_.allocate_shards([](ModuleId) {});
+  runtime_.allocate_shards([](ModuleId) { return std::vector<BufferId>(); });
   initialize_shards();
   pass_.allocate_host_copies();
   emit_.focus_on_step();

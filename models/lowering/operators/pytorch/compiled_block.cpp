@@ -15,14 +15,14 @@ CompiledBlock::CompiledBlock(const Job& job, const BlockSite& site)
       to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias)),
       norm1_(norm("input_layernorm")),
       norm2_(norm("post_attention_layernorm")),
-      attention_(declare_attention(w_)) {
+      attention_(declare_attention(w_, layer_attention(job, false))) {
   const auto tokens = [this](std::int64_t width) { return w_.tensor(w_.of(w_.z.T * width)); };
   x_ = tokens(w_.z.D);
   q0_ = tokens(to_q_.out);
   k0_ = tokens(to_k_.out);
   v0_ = tokens(to_v_.out);
   q_ = tokens(to_q_.out);
-  k_ = tokens(attention_kv_heads(w_) * w_.z.d);
+  k_ = tokens(attention_.kv_heads * w_.z.d);
   if (repeats()) v_ = tokens(w_.z.H * w_.z.d);
   projected_ = tokens(w_.z.D);
   gate_ = tokens(w_.z.F);
@@ -62,7 +62,7 @@ bool CompiledBlock::keeps_attention() const {
 }
 
 bool CompiledBlock::repeats() const {
-  return attention_kv_heads(w_) != w_.z.K;
+  return attention_.kv_heads != w_.z.K;
 }
 
 Segment CompiledBlock::segment() {

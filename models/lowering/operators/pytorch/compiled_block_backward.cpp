@@ -92,7 +92,7 @@ void CompiledBlock::attention_backward(CompiledLinear& g) {
     project(g, to_v_, norm1_.output, v0_, true);
     rotate_and_repeat(g);
   }
-  const std::int64_t kv = attention_kv_heads(w_);
+  const std::int64_t kv = attention_.kv_heads;
   const auto tensor = [this](std::int64_t heads) {
     return w_.tensor(w_.of(w_.z.T * heads * w_.z.d));
   };

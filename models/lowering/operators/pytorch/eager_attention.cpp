@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::int64_t kCudnnForwardWorkspace = 256;
 
-CostKey attention_key(const EagerWriter& w, Operator op) {
-  return w.key(op, {w.z.B, w.z.S, w.z.H, attention_kv_heads(w), w.z.d});
+CostKey attention_key(const EagerWriter& w, const EagerAttention& a, Operator op) {
+  return w.key(op, {w.z.B, w.z.S, w.z.H, a.kv_heads, a.head_size});
 }
 
 // FlashAttention-2's num_splits_heuristic: how many parts the keys are cut into, so that small batches
 // fill the device.
-std::int64_t flash_splits(const EagerWriter& w) {
-  const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
+std::int64_t flash_splits(const EagerWriter& w, const EagerAttention& a) {
+  const std::int64_t B = w.z.B, S = w.z.S, H = w.z.H, d = a.head_size;
   const std::int64_t columns = d <= 64 ? 256 : d <= 128 ? 128 : 64;
   const std::int64_t blocks = ceil_div(S, columns);
   const std::int64_t units = B * H * ceil_div(S, 64), places = 2 * w.job.device.multiprocessors;
@@ -45,8 +45,8 @@ std::int64_t flash_splits(const EagerWriter& w) {
 }
 
 // The size of a head that the kernels accumulate.
-std::int64_t flash_head(const EagerWriter& w) {
-  return round_up(w.z.d, w.z.d > 128 && w.rules.flash_rounds_large_heads ? 64 : 32);
+std::int64_t flash_head(const EagerWriter& w, const EagerAttention& a) {
+  return round_up(a.head_size, a.head_size > 128 && w.rules.flash_rounds_large_heads ? 64 : 32);
 }
 
 // Of the queries' gradient: deterministic kernels sum parts of their own, as many as fill the device
@@ -56,26 +56,37 @@ std::int64_t flash_accumulators(const EagerWriter& w) {
   return ceil_div(w.job.device.multiprocessors, w.z.B * w.z.H);
 }
 
-std::vector<Operand> inputs(const AttentionForward& at) {
-  return {Operand::of(at.q), Operand::of(at.k), Operand::of(at.v)};
+std::vector<Operand> inputs(const EagerAttention& a, const AttentionForward& at) {
+  std::vector<Operand> read{Operand::of(at.q), Operand::of(at.k), Operand::of(at.v)};
+  if (a.bias != kNone) read.push_back(Operand::of(a.bias));
+  return read;
+}
+
+std::vector<Operand> outputs(const EagerAttention& a, const AttentionForward& at,
+                             Slot workspace = kNone) {
+  std::vector<Operand> written{Operand::of(a.out)};
+  if (at.computes_lse) written.push_back(Operand::of(a.lse));
+  if (workspace != kNone) written.push_back(Operand::of(workspace));
+  return written;
 }
 
 void flash_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
-  const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  w.allocate(a.out);
+  const std::int64_t B = w.z.B, S = w.z.S, H = w.z.H;
+  const Slot out = attention_output(a);
+  w.allocate(out);
   w.allocate(a.lse);
-  const std::int64_t splits = flash_splits(w);
+  const std::int64_t splits = flash_splits(w, a);
   Slot split_lse = kNone, split_out = kNone;
   if (splits > 1) {
     split_lse = w.scratch(4 * splits * B * H * S);
-    split_out = w.scratch(4 * splits * B * H * S * flash_head(w));
+    split_out = w.scratch(4 * splits * B * H * S * flash_head(w, a));
   }
   if (a.seed != kNone) {
     w.allocate(a.random_state);
     w.allocate(a.seed);
   }
-  w.launch(attention_key(w, Operator::attention), "aten::_scaled_dot_product_flash_attention",
-           inputs(at), {Operand::of(a.out), Operand::of(a.lse)});
+  w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_flash_attention", inputs(a, at),
+           {Operand::of(out), Operand::of(a.lse)});
   if (w.rules.flash_keeps_random_state) {
     w.free({split_lse, split_out});
   } else {
@@ -90,11 +101,11 @@ void efficient_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
     w.allocate(a.seed);
   }
   w.allocate(a.out);
-  w.allocate(a.lse);
+  if (at.computes_lse) w.allocate(a.lse);
   const bool accumulates_wide = w.z.is_16_bit && w.z.d > 128;
   const Slot wide = accumulates_wide ? w.scratch(4 * w.z.T * w.z.H * w.z.d) : kNone;
-  w.launch(attention_key(w, Operator::attention), "aten::_scaled_dot_product_efficient_attention",
-           inputs(at), {Operand::of(a.out), Operand::of(a.lse)});
+  w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_efficient_attention",
+           inputs(a, at), outputs(a, at));
   w.free({wide});
   if (!at.keeps) w.free({a.lse, a.random_state, a.seed});
 }
@@ -103,51 +114,73 @@ void cudnn_forward(EagerWriter& w, const EagerAttention& a, const AttentionForwa
   w.allocate(a.seed);
   w.allocate(a.random_state);
   w.allocate(a.out);
-  w.allocate(a.lse);
+  if (at.computes_lse) w.allocate(a.lse);
   const Slot workspace = w.scratch(kCudnnForwardWorkspace);
-  w.launch(attention_key(w, Operator::attention), "aten::_scaled_dot_product_cudnn_attention",
-           inputs(at), {Operand::of(a.out), Operand::of(a.lse), Operand::of(workspace)});
+  w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_cudnn_attention",
+           inputs(a, at), outputs(a, at, workspace));
   w.free({workspace});
   if (!at.keeps) w.free({a.lse, a.seed, a.random_state});
 }
 
 // Gradients of queries, keys and values, allocated.
-AttentionGradients gradients(EagerWriter& w, const AttentionBackward& at) {
+AttentionGradients gradients(EagerWriter& w, const EagerAttention& a,
+                             const AttentionBackward& at) {
   if (at.results.dq != kNone) {
     for (const Slot slot : {at.results.dq, at.results.dk, at.results.dv}) w.allocate(slot);
     return at.results;
   }
-  const std::int64_t rows = w.z.T * w.z.d, kv = attention_kv_heads(w);
-  return {w.scratch(w.of(rows * w.z.H)), w.scratch(w.of(rows * kv)), w.scratch(w.of(rows * kv))};
+  const std::int64_t row = w.z.T * a.head_size, kv = a.kv_heads;
+  return {w.scratch(w.of(row * w.z.H)), w.scratch(w.of(row * kv)), w.scratch(w.of(row * kv))};
 }
 
 void launch_backward(EagerWriter& w, const EagerAttention& a, const AttentionBackward& at,
                      const AttentionGradients& g, std::string_view op, Slot workspace) {
-  w.launch(attention_key(w, Operator::attention_backward), op,
+  w.launch(attention_key(w, a, Operator::attention_backward), op,
            {Operand::of(at.dy), Operand::of(at.q), Operand::of(at.k), Operand::of(at.v),
-            Operand::of(a.out), Operand::of(a.lse)},
+            Operand::of(attention_output(a)), Operand::of(a.lse)},
            {Operand::of(g.dq), Operand::of(g.dk), Operand::of(g.dv), Operand::of(workspace)});
 }
 
+// Of heads that were padded: the kernel is given contiguous copies of the gradient and of the result,
+// and its gradients are sliced (ConstantPadNdBackward0).
 AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
-                                  const AttentionBackward& at) {
-  const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w, at);
+                                  const AttentionBackward& given) {
+  const std::int64_t B = w.z.B, S = w.z.S, T = w.z.T, H = w.z.H, d = a.head_size;
+  AttentionBackward at = given;
+  Slot dy_copy = kNone, out_copy = kNone;
+  if (a.pads_heads()) {
+    at.q = a.padded_q;
+    at.k = a.padded_k;
+    at.v = a.padded_v;
+    at.dy = w.make("aten::slice_backward", w.bytes(a.result), {given.dy});
+    w.free({given.dy});
+    dy_copy = w.make_like("aten::clone", at.dy, {at.dy});
+    out_copy = w.make_like("aten::clone", at.dy, {a.result});
+  }
+  AttentionGradients g = gradients(w, a, at);
   const std::int64_t rows = round_up(S, 128);
   const Slot softmax = w.scratch(4 * B * H * rows);
-  const Slot accumulated = w.scratch(flash_accumulators(w) * 4 * B * H * rows * flash_head(w));
+  const Slot accumulated = w.scratch(flash_accumulators(w) * 4 * B * H * rows * flash_head(w, a));
   Slot all_dk = kNone, all_dv = kNone;
-  if (attention_kv_heads(w) != H) {
+  if (a.kv_heads != H) {
     all_dk = w.scratch(w.of(T * H * d));
     all_dv = w.scratch(w.of(T * H * d));
   }
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_flash_attention_backward", accumulated);
-  w.free({all_dv, all_dk, accumulated, softmax});
+  w.free({all_dv, all_dk, accumulated, softmax, out_copy, dy_copy});
   if (at.results.dq != kNone) return g;
+  const Slot out = attention_output(a);
   if (at.recomputed) {
-    w.free({a.seed, a.random_state, a.out, a.lse, at.v, at.q, at.k, at.dy});
+    w.free({a.seed, a.random_state, out, a.lse, at.v, at.q, at.k, at.dy});
   } else {
-    w.free({at.dy, at.k, at.q, at.v, a.lse, a.out, a.random_state, a.seed});
+    w.free({at.dy, at.k, at.q, at.v, a.lse, out, a.random_state, a.seed});
+  }
+  if (!a.pads_heads()) return g;
+  for (Slot* const padded : {&g.dv, &g.dk, &g.dq}) {
+    const Slot sliced =
+        w.make("aten::constant_pad_nd", w.bytes(*padded) / d * w.z.d, {*padded});
+    w.free({*padded});
+    *padded = sliced;
   }
   return g;
 }
@@ -166,10 +199,10 @@ std::int64_t efficient_workspace(const EagerWriter& w) {
 AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
                                       const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w, at);
+  const AttentionGradients g = gradients(w, a, at);
   const std::int64_t all = w.of(T * H * d), row = 4 * B * H * S;
   Slot all_dk = kNone, all_dv = kNone, delta = kNone;
-  if (attention_kv_heads(w) != H) {
+  if (a.kv_heads != H) {
     all_dk = w.scratch(all);
     all_dv = w.scratch(all);
   }
@@ -191,9 +224,9 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
   w.free({delta, workspace, all_dv, all_dk});
   if (at.results.dq != kNone) return g;
   if (at.recomputed) {
-    w.free({a.random_state, a.seed, a.out, a.lse, at.v, at.q, at.k, at.dy});
+    w.free({a.random_state, a.seed, a.out, a.lse, at.v, at.q, at.k, a.bias, at.dy});
   } else {
-    w.free({at.dy, at.k, at.q, at.v, a.lse, a.out, a.seed, a.random_state});
+    w.free({at.dy, a.bias, at.k, at.q, at.v, a.lse, a.out, a.seed, a.random_state});
   }
   return g;
 }
@@ -201,41 +234,78 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
 AttentionGradients cudnn_backward(EagerWriter& w, const EagerAttention& a,
                                   const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w, at);
-  const std::int64_t grouped = attention_kv_heads(w) != H ? 2 : 1;
+  const AttentionGradients g = gradients(w, a, at);
+  const std::int64_t grouped = a.kv_heads != H ? 2 : 1;
   const Slot workspace = w.scratch(4 * T * H * d * grouped + 4 * T * H + kCudnnForwardWorkspace);
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_cudnn_attention_backward", workspace);
   w.free({workspace});
   if (at.results.dq != kNone) return g;
   if (at.recomputed) {
-    w.free({a.seed, a.random_state, a.out, a.lse, at.v, at.q, at.k, at.dy});
+    w.free({a.seed, a.random_state, a.out, a.lse, a.bias, at.v, at.q, at.k, at.dy});
   } else {
-    w.free({at.dy, at.k, at.q, at.v, a.lse, a.out, a.random_state, a.seed});
+    w.free({at.dy, at.k, at.q, at.v, a.bias, a.lse, a.out, a.random_state, a.seed});
   }
   return g;
 }
 
+// pad_last_dim of queries, keys and values.
+void pad_heads(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
+  w.write(a.padded_q, "aten::constant_pad_nd", {at.q});
+  w.write(a.padded_k, "aten::constant_pad_nd", {at.k});
+  w.write(a.padded_v, "aten::constant_pad_nd", {at.v});
+}
+
+// convert_boolean_attn_mask, then preprocess_mask of the memory-efficient kernel, which reads rows of
+// multiples of 8 numbers.
+void make_bias(EagerWriter& w, const EagerAttention& a) {
+  const Slot first = a.unpadded_bias == kNone ? a.bias : a.unpadded_bias;
+  numbers_of_mask(w, first, kNone, w.z.e);
+  if (first == a.bias) return;
+  w.write(a.bias, "aten::constant_pad_nd", {first});
+  w.free({first});
+}
+
+// What the kernel was given in place of its arguments.
+void free_inputs(EagerWriter& w, const EagerAttention& a) {
+  w.free({a.bias, a.padded_v, a.padded_k, a.padded_q});
+}
+
+void run_kernel(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
+  switch (a.kernel) {
+    case AttentionKernel::flash: return flash_forward(w, a, at);
+    case AttentionKernel::efficient: return efficient_forward(w, a, at);
+    case AttentionKernel::cudnn: return cudnn_forward(w, a, at);
+    case AttentionKernel::math: return math_attention_forward(w, a, at);
+  }
+}
+
 }  // namespace
 
-std::int64_t attention_kv_heads(const EagerWriter& w) {
-  return repeats_keys(w.job.plan) ? w.z.H : w.z.K;
+void numbers_of_mask(EagerWriter& w, Slot out, Slot mask, std::int64_t item) {
+  const Slot zero = w.make("aten::scalar_tensor", item, {}),
+             minus_infinity = w.make("aten::scalar_tensor", item, {});
+  w.write(out, "aten::where", {mask, zero, minus_infinity});
+  w.free({minus_infinity, zero});
 }
 
-AttentionKernel attention_kernel(const EagerWriter& w) {
-  const AttentionBackend wanted = w.plan.attention;
-  if (w.z.is_16_bit && (wanted == AttentionBackend::flash || wanted == AttentionBackend::automatic))
-    return AttentionKernel::flash;
-  if (w.z.is_16_bit && wanted == AttentionBackend::cudnn) return AttentionKernel::cudnn;
-  if (wanted == AttentionBackend::math) return AttentionKernel::math;
-  const bool is_grouped = attention_kv_heads(w) != w.z.H;
-  return is_grouped && !w.rules.efficient_takes_grouped ? AttentionKernel::math
-                                                        : AttentionKernel::efficient;
-}
-
-EagerAttention declare_attention(EagerWriter& w) {
+EagerAttention declare_attention(EagerWriter& w, const LayerAttention& layer) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  EagerAttention a{attention_kernel(w)};
+  EagerAttention a{layer.chosen.kernel, layer.kv_heads, layer.head_size};
+  a.is_given_by_heads = layer.has_mask && layer.kv_heads != K;
   a.out = w.tensor(w.of(T * H * d));
+  if (layer.has_mask) {
+    constexpr std::int64_t kRow = 8;
+    const std::int64_t row =
+        a.kernel == AttentionKernel::efficient ? round_up(S, kRow) : S;
+    if (row != S) a.unpadded_bias = w.tensor(w.of(T * S));
+    a.bias = w.tensor(w.of(T * row));
+  }
+  if (a.head_size != d) {
+    a.padded_q = w.tensor(w.of(T * H * a.head_size));
+    a.padded_k = w.tensor(w.of(T * a.kv_heads * a.head_size));
+    a.padded_v = w.tensor(w.of(T * a.kv_heads * a.head_size));
+    a.result = w.tensor(w.of(T * H * a.head_size));
+  }
   switch (a.kernel) {
     case AttentionKernel::flash:
       a.lse = w.tensor(4 * B * H * S);
@@ -245,7 +315,7 @@ EagerAttention declare_attention(EagerWriter& w) {
       break;
     case AttentionKernel::efficient:
       a.lse = w.tensor(4 * B * H * round_up(S, 32));
-      if (!w.rules.efficient_takes_grouped) break;
+      if (!w.rules.efficient_keeps_random_state) break;
       a.random_state = w.tensor(8);
       a.seed = w.tensor(8);
       break;
@@ -259,13 +329,31 @@ EagerAttention declare_attention(EagerWriter& w) {
   return a;
 }
 
-void attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
-  switch (a.kernel) {
-    case AttentionKernel::flash: return flash_forward(w, a, at);
-    case AttentionKernel::efficient: return efficient_forward(w, a, at);
-    case AttentionKernel::cudnn: return cudnn_forward(w, a, at);
-    case AttentionKernel::math: return math_attention_forward(w, a, at);
+void attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at,
+                       AttentionRun run) {
+  if (a.pads_heads()) pad_heads(w, a, at);
+  if (a.bias != kNone) make_bias(w, a);
+  if (run == AttentionRun::anew) {
+    run_kernel(w, a, at);
+  } else {
+    w.take_back(attention_output(a));
   }
+  // The math path adds the mask in place, of which autograd keeps nothing.
+  if (!at.keeps || !w.records() || a.kernel == AttentionKernel::math) free_inputs(w, a);
+  if (a.copies_result()) w.write(a.out, "aten::clone", {a.result});
+}
+
+Slot attention_output(const EagerAttention& a) {
+  return a.copies_result() ? a.result : a.out;
+}
+
+std::vector<Slot> saved_by_attention(const EagerAttention& a, const AttentionForward& at) {
+  if (a.kernel == AttentionKernel::math) {
+    if (a.values == kNone) return {at.v};
+    return {};
+  }
+  if (a.pads_heads()) return {a.result};
+  return {at.q, at.k, at.v, a.out};
 }
 
 AttentionGradients attention_backward(EagerWriter& w, const EagerAttention& a,

@@ -5,17 +5,26 @@ namespace {
 
 // All of it is computed in fp32.
 struct MathSizes {
-  explicit MathSizes(const EagerWriter& w)
+  MathSizes(const EagerWriter& w, const EagerAttention& a)
       : rows(4 * w.z.T * w.z.H * w.z.d),
-        kv_rows(4 * w.z.T * w.z.K * w.z.d),
+        kv_rows(4 * w.z.T * a.kv_heads * w.z.d),
         scores(4 * w.z.B * w.z.H * w.z.S * w.z.S),
-        square(w.z.S * w.z.S) {}
+        square(w.z.S * w.z.S),
+        is_grouped(a.kv_heads != w.z.H),
+        folds(w.z.B == 1),
+        keys_fold(folds || a.is_given_by_heads) {}
+  // Whether bmm reads the values as attention is given them; others are copied, by repeat_interleave or
+  // to fold batch and heads.
+  bool reads_given_values() const { return keys_fold && !is_grouped; }
   std::int64_t rows, kv_rows, scores, square;
+  bool is_grouped;
+  // Whether queries, and keys and values, are [B x H, S, d] without a copy.
+  bool folds, keys_fold;
 };
 
 // A copy in fp32 of what a 16-bit model has; an fp32 model's tensor itself.
-Slot widened(EagerWriter& w, Slot x) {
-  return w.z.is_16_bit ? w.make("aten::_to_copy", 2 * w.bytes(x), {x}) : x;
+Slot widened(EagerWriter& w, Slot x, std::int64_t bytes) {
+  return w.z.is_16_bit ? w.make("aten::_to_copy", bytes, {x}) : x;
 }
 
 // The reverse, which takes the place of its source.
@@ -31,10 +40,9 @@ Slot causal_mask(EagerWriter& w, const MathSizes& s) {
   const Slot ones = w.make("aten::ones", s.square, {});
   const Slot triangle = w.make("aten::tril", s.square, {ones});
   w.free({ones});
-  const Slot zero = w.make("aten::scalar_tensor", 4, {}),
-             minus_infinity = w.make("aten::scalar_tensor", 4, {});
-  const Slot mask = w.make("aten::where", 4 * s.square, {triangle, zero, minus_infinity});
-  w.free({minus_infinity, zero, triangle});
+  const Slot mask = w.scratch_later(4 * s.square);
+  numbers_of_mask(w, mask, triangle, 4);
+  w.free({triangle});
   return mask;
 }
 
@@ -51,8 +59,8 @@ Slot product(EagerWriter& w, std::int64_t bytes, const CostKey& key, Slot a, Slo
 }  // namespace
 
 void declare_math_attention(EagerWriter& w, EagerAttention& a) {
-  const MathSizes s(w);
-  a.values = w.tensor(s.rows);
+  const MathSizes s(w, a);
+  if (w.z.is_16_bit || !s.reads_given_values()) a.values = w.tensor(s.rows);
   a.keys = w.tensor(s.rows);
   a.queries = w.tensor(s.rows);
   a.probabilities = w.tensor(s.scores);
@@ -61,24 +69,30 @@ void declare_math_attention(EagerWriter& w, EagerAttention& a) {
 
 void math_attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const MathSizes s(w);
-  // One batch folds into [H, S, d] without a copy, and what was scaled is kept itself.
-  const bool folds = B == 1;
-  const Slot q = widened(w, at.q), k = widened(w, at.k), v = widened(w, at.v);
-  Slot scaled = kNone;
-  if (folds) {
-    w.write(a.queries, "aten::mul", {q});
-    scaled = a.queries;
-  } else {
-    scaled = w.make("aten::mul", s.rows, {q});
+  const MathSizes s(w, a);
+  const Slot q = widened(w, at.q, s.rows), k = widened(w, at.k, s.kv_rows);
+  Slot v = at.v;
+  if (is_16_bit) {
+    v = s.reads_given_values() ? a.values : w.scratch_later(s.kv_rows);
+    w.write(v, "aten::_to_copy", {at.v});
   }
-  const Slot mask = causal_mask(w, s);
-  const Slot repeated = w.make("aten::repeat_interleave", s.rows, {k});
-  w.write(a.values, "aten::repeat_interleave", {v});
-  w.write(a.keys, "aten::mul", {repeated});
-  if (!folds) w.write(a.queries, "aten::clone", {scaled});
+  // What was scaled is kept itself where it folds.
+  const Slot scaled = s.folds ? a.queries : w.scratch_later(s.rows);
+  w.write(scaled, "aten::mul", {q});
+  const Slot mask = a.bias == kNone ? causal_mask(w, s) : kNone;
+  Slot repeated = kNone;
+  if (s.is_grouped) {
+    repeated = w.make("aten::repeat_interleave", s.rows, {k});
+    w.write(a.values, "aten::repeat_interleave", {v});
+  }
+  const bool copies_keys = !s.keys_fold && !s.is_grouped;
+  const Slot scaled_keys = copies_keys ? w.scratch_later(s.rows) : a.keys;
+  w.write(scaled_keys, "aten::mul", {repeated == kNone ? k : repeated});
+  if (!s.folds) w.write(a.queries, "aten::clone", {scaled});
+  if (copies_keys) w.write(a.keys, "aten::clone", {scaled_keys});
   Slot scores = product(w, s.scores, batched(w, S, S, d), a.queries, a.keys);
-  if (!at.keeps) w.free({folds ? kNone : a.queries, a.keys});
+  if (!at.keeps) w.free({s.folds ? kNone : a.queries, a.keys});
+  if (copies_keys) w.free({scaled_keys});
   if (at.is_dispatched) {  // the mask is not added in place
     const Slot masked = w.make("aten::add", s.scores, {scores, mask});
     w.free({scores});
@@ -90,29 +104,33 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
   const Slot zero = w.make("aten::scalar_tensor", 4, {});
   w.free({zero, all, is_infinite, scores});
   const CostKey key = batched(w, S, d, S);
+  // The probabilities are a second result, narrowed for nobody.
+  const Slot returned =
+      is_16_bit ? w.make("aten::_to_copy", s.scores / 2, {a.probabilities}) : kNone;
+  if (copies_keys) w.write(a.values, "aten::clone", {v});
+  const Slot values = a.values == kNone ? at.v : a.values;
   const Slot dropped = at.keeps ? kNone : a.probabilities,
-             dropped_values = at.keeps ? kNone : a.values,
-             dropped_queries = at.keeps && folds ? kNone : scaled;
+             dropped_values = at.keeps || v == a.values ? kNone : a.values,
+             dropped_queries = at.keeps && s.folds ? kNone : scaled;
   if (!is_16_bit) {
     w.allocate(a.result);
-    w.launch(key, "aten::bmm", {Operand::of(a.probabilities), Operand::of(a.values)},
+    w.launch(key, "aten::bmm", {Operand::of(a.probabilities), Operand::of(values)},
              {Operand::of(a.result)});
     w.free({repeated, dropped_values, dropped_queries, mask, dropped});
-  } else {
-    // The probabilities are a second result, narrowed for nobody.
-    const Slot returned = w.make("aten::_to_copy", s.scores / 2, {a.probabilities});
-    const Slot wide = product(w, s.rows, key, a.probabilities, a.values);
-    w.write(a.result, "aten::_to_copy", {wide});
-    w.free({wide, dropped, repeated, dropped_values, dropped_queries, mask, v, k, q, returned});
+    return;
   }
-  w.write(a.out, "aten::clone", {a.result});
+  const Slot wide = product(w, s.rows, key, a.probabilities, values);
+  w.write(a.result, "aten::_to_copy", {wide});
+  const Slot dropped_v = at.keeps && v == a.values ? kNone : v;
+  w.free({wide, dropped, repeated, dropped_values, dropped_queries, mask, dropped_v, k, q,
+          returned});
 }
 
 AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention& a,
                                            const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const MathSizes s(w);
-  Slot dy = widened(w, at.dy);
+  const MathSizes s(w, a);
+  Slot dy = widened(w, at.dy, s.rows);
   if (dy != at.dy) w.free({at.dy});
   if (B > 1) {
     const Slot folded = w.make("aten::clone", s.rows, {dy});
@@ -125,8 +143,9 @@ AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention&
     if (at.recomputed) w.free({gradient});
   };
   const Slot dv = product(w, s.rows, batched(w, S, d, S), a.probabilities, dy);
-  const Slot dp = product(w, s.scores, batched(w, S, S, d), dy, a.values);
-  free_after({a.values}, dy);
+  const Slot values = a.values == kNone ? at.v : a.values;
+  const Slot dp = product(w, s.scores, batched(w, S, S, d), dy, values);
+  free_after({values}, dy);
   const Slot ds = w.make("aten::_softmax_backward_data", s.scores, {dp, a.probabilities});
   const Slot masked = w.make("aten::masked_fill", s.scores, {ds});
   w.free({masked});
@@ -138,13 +157,17 @@ AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention&
   } else {
     w.free({ds, a.keys, a.queries});
   }
-  const Slot dk = w.make("aten::mul", s.rows, {dq_scaled});
-  w.free({dq_scaled});
   AttentionGradients g;
-  g.dv = w.make("aten::sum", s.kv_rows, {dv});
-  w.free({dv});
-  g.dk = w.make("aten::sum", s.kv_rows, {dk});
-  w.free({dk});
+  g.dv = dv;
+  g.dk = w.make("aten::mul", s.rows, {dq_scaled});
+  w.free({dq_scaled});
+  if (s.is_grouped) {
+    for (Slot* const repeated : {&g.dv, &g.dk}) {
+      const Slot sum = w.make("aten::sum", s.kv_rows, {*repeated});
+      w.free({*repeated});
+      *repeated = sum;
+    }
+  }
   g.dq = w.make("aten::mul", s.rows, {dk_scaled});
   w.free({dk_scaled});
   g.dv = narrowed(w, g.dv);

@@ -2,8 +2,8 @@
 
 namespace foreshard::lowering {
 
-EagerBlock::EagerBlock(const Job& job, const BlockSite& site, ModuleId block)
-    : w_(job, block),
+EagerBlock::EagerBlock(const Job& job, const BlockSite& site, GradMode grad, ModuleId block)
+    : w_(job, grad, block),
       site_(site),
       rotary_(rotary_of(job.plan)),
       root_(w_.module("")),
@@ -21,7 +21,7 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site, ModuleId block)
       to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias, false)),
       norm1_(declare_norm(w_, "input_layernorm", w_.z.T, w_.z.D)),
       norm2_(declare_norm(w_, "post_attention_layernorm", w_.z.T, w_.z.D)),
-      attention_(declare_attention(w_)) {
+      attention_(declare_attention(w_, layer_attention(job, site.mask.has_value()))) {
   const std::int64_t T = w_.z.T, rows = w_.of_stream(T * w_.z.D), wide = w_.of(T * w_.z.F);
   // Tables of angles in the stream's type widen what they turn.
   const bool is_widened = rotary_ != Rotary::complex && w_.autocasts();
@@ -44,7 +44,7 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site, ModuleId block)
   }
   if (is_widened) {
     cast_q_ = w_.tensor(w_.bytes(q0_));
-    cast_k_ = w_.tensor(w_.of(T * attention_kv_heads(w_) * w_.z.d));
+    cast_k_ = w_.tensor(w_.of(T * attention_.kv_heads * w_.z.d));
   }
   projected_ = w_.tensor(w_.of(T * w_.z.D));
   h_ = w_.tensor(rows);
@@ -61,12 +61,15 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site, ModuleId block)
   } else if (casts_tables()) {
     tables_ = w_.tensor(4 * w_.z.S * w_.z.d);
   }
+  // Under reentrant checkpointing the graph holds all that blocks are called with.
+  if (checkpoints_reentrantly(job.plan)) return;
   if (rotary_ == Rotary::shared_half && site.is_first_turned) {
     shared_cosines_ = w_.tensor(w_.of_stream(w_.z.S * w_.z.d));
     shared_sines_ = w_.tensor(w_.of_stream(w_.z.S * w_.z.d));
   }
   if (rotary_ == Rotary::shared_half && site.is_first_checkpointed)
     positions_ = w_.tensor(8 * w_.z.S);
+  if (site.is_first_checkpointed_masked) mask_ = w_.tensor(w_.z.T * w_.z.S);
 }
 
 Segment EagerBlock::segment() {
@@ -140,7 +143,7 @@ void EagerBlock::rotate_and_repeat(const QueryAndKey& from) {
   } else {
     w_.drop({from.k, from.q});
   }
-  if (!repeats()) return;
+  if (!repeats() || repeats_for_mask()) return;
   w_.write(all_k_, "aten::clone", {k_});
   if (!w_.code.repeats_together) w_.drop({k_});
   w_.write(all_v_, "aten::clone", {v_});
@@ -149,24 +152,32 @@ void EagerBlock::rotate_and_repeat(const QueryAndKey& from) {
 
 // What selective checkpointing keeps is not computed again.
 void EagerBlock::attend(Pass pass) {
+  if (repeats_for_mask()) {
+    w_.write(all_k_, "aten::clone", {k_});
+    w_.write(all_v_, "aten::clone", {v_});
+  }
   if (cast_k_ != kNone) w_.write(cast_k_, "aten::_to_copy", {keys()});
   if (cast_q_ != kNone) w_.write(cast_q_, "aten::_to_copy", {q_});
-  const Slot q = cast_queries(), k = cast_keys(), v = values(), out = attention_.out;
+  const Slot q = cast_queries(), k = cast_keys(), v = values();
   const bool requires_gradient =
       w_.requires_gradient(q) || w_.requires_gradient(k) || w_.requires_gradient(v);
-  w_.set_requires_gradient(out, requires_gradient);
+  w_.set_requires_gradient(attention_.out, requires_gradient);
   const bool is_kept = keeps_attention();
-  if (is_kept && pass == Pass::recomputed) {
-    w_.take_back(out);
-  } else {
-    const bool keeps = w_.records() ? requires_gradient : is_kept;
-    attention_forward(w_, attention_, {q, k, v, keeps, is_selective()});
-    if (is_kept && pass == Pass::checkpointed) w_.hold(out);
-  }
-  if (requires_gradient && !is_math()) {
-    for (const Slot saved : {q, k, v, out}) w_.save(saved);
+  const AttentionForward at{q,
+                            k,
+                            v,
+                            w_.records() ? requires_gradient : is_kept,
+                            is_selective(),
+                            w_.records() ? requires_gradient : !is_reentrant()};
+  attention_forward(w_, attention_, at,
+                    is_kept && pass == Pass::recomputed ? AttentionRun::kept : AttentionRun::anew);
+  if (is_kept && pass == Pass::checkpointed) w_.hold(attention_output(attention_));
+  if (requires_gradient) {
+    for (const Slot saved : saved_by_attention(attention_, at)) w_.save(saved);
   }
   w_.drop({cast_q_, cast_k_});
+  if (w_.code.drops_attention_result) w_.drop({attention_.result});
+  if (repeats_for_mask()) w_.drop({all_k_, all_v_});
 }
 
 // torchtitan's list of what selective checkpointing saves names flash and memory-efficient attention.
@@ -178,10 +189,11 @@ bool EagerBlock::keeps_attention() const {
 
 void EagerBlock::drop_attention_variables() {
   // What the math path copied to rows has a name of its own, or none.
-  const Slot result = is_math() && !w_.code.drops_attention_result ? attention_.result : kNone;
+  const Slot result = w_.code.drops_attention_result ? kNone : attention_.result;
   const bool is_out_first = w_.code.replaces_attention_output || result != kNone;
   if (is_out_first) w_.drop({attention_.out});
-  w_.drop({q_, keys(), values(), cosines_, sines_, is_out_first ? kNone : attention_.out, result});
+  const Slot k = repeats_for_mask() ? k_ : keys(), v = repeats_for_mask() ? v_ : values();
+  w_.drop({q_, k, v, cosines_, sines_, is_out_first ? kNone : attention_.out, result});
 }
 
 void EagerBlock::project(Pass pass, const Projection& l, Slot x, Slot y) {
@@ -202,7 +214,6 @@ void EagerBlock::forward(Pass pass) {
   n1_ = norm_forward(w_, norm1_, x_);
   rotate_and_repeat(project_to_heads(pass));
   attend(pass);
-  if (is_math() && w_.code.drops_attention_result) w_.drop({attention_.result});
   project(pass, to_o_, attention_.out, projected_);
   w_.enter(attention_module_);
   drop_attention_variables();
@@ -224,7 +235,7 @@ void EagerBlock::forward(Pass pass) {
   if (w_.requires_gradient(silu_)) w_.save(up_);
   w_.drop({silu_, up_});
   if (pass == Pass::recomputed && stops_early()) {  // where the last tensor is saved
-    w_.begin_linear(to_down_, product_, down_);
+    w_.linear_until_saved(to_down_, product_, down_);
     w_.end_autocast();
     return w_.drop({product_, n2_, h_});
   }
@@ -237,7 +248,8 @@ void EagerBlock::forward(Pass pass) {
   w_.drop({down_, h_});
   if (pass == Pass::recomputed) {
     w_.end_autocast();
-    return w_.free({y_});
+    if (!is_reentrant()) w_.free({y_});
+    return;
   }
   w_.leave(root_);
   const bool is_argument =
@@ -251,12 +263,13 @@ void EagerBlock::forward(Pass pass) {
 }
 
 bool EagerBlock::stops_early() const {
+  if (is_reentrant()) return false;
   return w_.plan.checkpoint_early_stop ||
          w_.job.plan.checkpointing.mode == CheckpointMode::transformers;
 }
 
-Segment eager_block(const Job& job, const BlockSite& site, ModuleId block) {
-  return EagerBlock(job, site, block).segment();
+Segment eager_block(const Job& job, const BlockSite& site, GradMode grad, ModuleId block) {
+  return EagerBlock(job, site, grad, block).segment();
 }
 
 }  // namespace foreshard::lowering

@@ -4,13 +4,20 @@
 namespace foreshard::lowering {
 
 void EagerBlock::backward() {
-  const bool again = site_.is_checkpointed;
-  w_.begin(again ? w_.segment.recomputed_backward : w_.segment.backward, Thread::autograd);
+  // What a graph of its own saved dies in the order of one that was recorded in forward.
+  const bool again = site_.is_checkpointed && !is_reentrant();
+  w_.begin(site_.is_checkpointed ? w_.segment.recomputed_backward : w_.segment.backward,
+           Thread::autograd);
+  if (is_reentrant()) {
+    w_.hold(x_);
+    w_.recompute();
+  }
+  stream_ = residual_;
   if (w_.autocasts()) {
     w_.enter(root_);
     given_ = product_gradient(h_);
   } else {
-    given_ = residual_;
+    given_ = stream_;
   }
   w_.enter(to_down_.module);
   if (again) {
@@ -19,7 +26,22 @@ void EagerBlock::backward() {
   }
   mlp_backward(again);
   attention_block_backward(again);
+  if (again && input_is_leaf()) w_.hand_over(x_, Shared::embedded);
   w_.leave(root_);
+  if (!is_reentrant()) return;
+  w_.free({y_, residual_});
+  w_.release({x_});
+  w_.segment.new_gradient = stream_;
+}
+
+// Adds what comes through a norm to the stream's gradient: in place, but for the first where others hold it.
+void EagerBlock::add_to_stream(const EagerNorm& norm, NormBackward at) {
+  if (is_reentrant() && stream_ == residual_) {
+    at.held = residual_;
+    stream_ = w_.tensor(w_.bytes(residual_));
+  }
+  at.residual = stream_;
+  norm_backward(w_, norm, at);
 }
 
 // Frees what a node saved and the gradient that came to it; recomputed tensors die first.
@@ -35,9 +57,9 @@ Slot EagerBlock::like(std::string_view op, Slot of, EagerWriter::Reads reads) {
 
 // The residual stream's gradient, as a linear layer is given it whose output was added to `other`.
 Slot EagerBlock::product_gradient(Slot other) {
-  if (!w_.autocasts()) return residual_;
-  const Slot narrow = w_.make("aten::_to_copy", w_.bytes(projected_), {residual_});
-  if (!w_.requires_gradient(other)) w_.free({residual_});
+  if (!w_.autocasts()) return stream_;
+  const Slot narrow = w_.make("aten::_to_copy", w_.bytes(projected_), {stream_});
+  if (!w_.requires_gradient(other)) w_.free({stream_});
   return narrow;
 }
 
@@ -45,7 +67,7 @@ void EagerBlock::mlp_backward(bool again) {
   if (!w_.requires_gradient(down_)) return;
   const Slot d_product = w_.linear_backward(
       to_down_,
-      {given_, product_, again, nullptr, given_ == residual_ && w_.requires_gradient(h_)});
+      {given_, product_, again, nullptr, given_ == stream_ && w_.requires_gradient(h_)});
   if (d_product == kNone) return;
   w_.enter(mlp_);
   const Slot d_up = w_.requires_gradient(up_) ? like("aten::mul", up_, {d_product, silu_}) : kNone,
@@ -71,15 +93,15 @@ void EagerBlock::mlp_backward(bool again) {
     w_.linear_backward(to_gate_, {d_gate, n2_, again, &sum});
   }
   w_.leave(mlp_);
-  if (sum.slot != kNone) norm_backward(w_, norm2_, {sum.slot, h_, residual_, again, {}, false});
+  if (sum.slot != kNone) add_to_stream(norm2_, {.dy = sum.slot, .x = h_, .recomputed = again});
 }
 
 void EagerBlock::attention_block_backward(bool again) {
-  NormBackward first{kNone, x_, residual_, again, {}, again};
+  NormBackward first{.x = x_, .recomputed = again, .is_first_of_checkpoint = again};
   if (again) first.arguments = checkpoint_arguments();
   if (w_.requires_gradient(projected_)) first.dy = attention_backward_to_norm(again);
   if (first.dy != kNone) {
-    norm_backward(w_, norm1_, first);
+    add_to_stream(norm1_, std::move(first));
   } else {
     w_.free_all(first.arguments);
   }
@@ -90,7 +112,7 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
   given_ = product_gradient(x_);
   w_.enter(to_o_.module);
   const Slot dy = w_.linear_backward(to_o_, {given_, attention_.out, again, nullptr,
-                                             given_ == residual_ && w_.requires_gradient(x_)});
+                                             given_ == stream_ && w_.requires_gradient(x_)});
   if (dy == kNone) return kNone;
   w_.enter(attention_module_);
   AttentionGradients g =
@@ -101,7 +123,7 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
     *wide = w_.make("aten::_to_copy", 4 * w_.bytes(narrow) / w_.z.e, {narrow});
     w_.free({narrow});
   }
-  if (attention_kv_heads(w_) != w_.z.K) {
+  if (attention_.kv_heads != w_.z.K) {
     g.dv = summed_over_repeats(g.dv, w_.z.e);
     g.dk = summed_over_repeats(g.dk, cast_k_ == kNone ? w_.z.e : item_size(w_.stream_type));
   }
@@ -111,7 +133,7 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
   } else {
     w_.free({g.dk, g.dq});
   }
-  if (is_math()) g.dv = as_rows(g.dv, w_.z.K);
+  if (attention_.copies_result() || repeats_for_mask()) g.dv = as_rows(g.dv, w_.z.K);
   EagerWriter::GradientSum sum;
   const auto project_back = [&](const Projection& l, Slot dy_of, Slot y) {
     if (w_.requires_gradient(y)) {
@@ -123,13 +145,13 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
   w_.enter(to_v_.module);
   project_back(to_v_, g.dv, v_);
   if (has_head_norms() && turns) {
-    g.dk = norm_backward(w_, key_norm_, {g.dk, k0_, kNone, again, {}, false});
+    g.dk = norm_backward(w_, key_norm_, {.dy = g.dk, .x = k0_, .recomputed = again});
   }
   w_.enter(to_k_.module);
   if (turns && w_.code.rotates_by_heads) g.dk = as_rows(g.dk, w_.z.K);
   project_back(to_k_, g.dk, k0_);
   if (has_head_norms() && turns) {
-    g.dq = norm_backward(w_, query_norm_, {g.dq, q0_, kNone, again, {}, false});
+    g.dq = norm_backward(w_, query_norm_, {.dy = g.dq, .x = q0_, .recomputed = again});
   }
   w_.enter(to_q_.module);
   if (turns && w_.code.rotates_by_heads) g.dq = as_rows(g.dq, w_.z.H);
@@ -152,7 +174,7 @@ Slot EagerBlock::summed_over_repeats(Slot g, std::int64_t item) {
 }
 
 void EagerBlock::rotate_back(bool again, AttentionGradients& g) {
-  RopeBackward at{{g.dq, g.dk}, is_math(), again};
+  RopeBackward at{{g.dq, g.dk}, attention_.copies_result(), again};
   if (shared_sines_ != kNone && !again) {
     w_.receive(shared_sines_, Shared::sines);
     w_.receive(shared_cosines_, Shared::cosines);
@@ -181,21 +203,29 @@ Slot EagerBlock::as_rows(Slot g, std::int64_t heads) {
 // transformers what all blocks were called with, in the last one to run.
 std::vector<Slot> EagerBlock::checkpoint_arguments() {
   std::vector<Slot> others;
+  if (mask_ != kNone) {
+    w_.receive(mask_, *site_.mask);
+    others = {mask_};
+  }
   if (rotary_ == Rotary::shared_half) {
     if (shared_sines_ != kNone) {
       w_.receive(shared_sines_, Shared::sines);
       w_.receive(shared_cosines_, Shared::cosines);
-      others = {shared_sines_, shared_cosines_};
+      others.insert(others.end(), {shared_sines_, shared_cosines_});
     }
     if (positions_ != kNone) {
       w_.receive(positions_, Shared::positions);
-      others.push_back(positions_);
+      // In the order of the call, which is another one in MistralModel.
+      const bool is_second = w_.job.model.family == ModelFamily::mistral;
+      const std::ptrdiff_t tables = is_second && shared_sines_ != kNone ? 2 : 0;
+      others.insert(others.end() - tables, positions_);
     }
   } else if (tables_ != kNone) {
     others = {tables_};
   }
   const bool input_last = w_.rules.checkpoint_input_dies_last ||
                           w_.job.plan.checkpointing.mode == CheckpointMode::transformers;
+  if (input_is_leaf()) return others;  // the graph holds it to its end
   others.insert(input_last ? others.end() : others.begin(), x_);
   return others;
 }

@@ -6,12 +6,13 @@
 #include "models/lowering/operators/pytorch/eager_block.hpp"
 #include "models/lowering/operators/pytorch/eager_norm.hpp"
 #include "models/lowering/operators/pytorch/eager_rope.hpp"
+#include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard::lowering {
 
 class EagerBlock {
  public:
-  EagerBlock(const Job& job, const BlockSite& site, ModuleId block);
+  EagerBlock(const Job& job, const BlockSite& site, GradMode grad, ModuleId block);
 
   Segment segment();
 
@@ -25,9 +26,10 @@ class EagerBlock {
 
   bool is_selective() const { return w_.job.plan.checkpointing.mode == CheckpointMode::selective; }
   bool has_head_norms() const { return w_.job.model.has_query_key_norms(); }
-  bool is_math() const { return attention_.kernel == AttentionKernel::math; }
   // expand and reshape: with one head of keys that is a view.
-  bool repeats() const { return attention_kv_heads(w_) != w_.z.K && w_.z.K > 1; }
+  bool repeats() const { return attention_.kv_heads != w_.z.K && w_.z.K > 1; }
+  // By attention itself, for a mask, and not by the block that calls it.
+  bool repeats_for_mask() const { return repeats() && attention_.bias != kNone; }
   // Tables of angles in fp32, which a 16-bit model is called with.
   bool casts_tables() const;
   Slot keys() const { return repeats() ? all_k_ : k_; }
@@ -45,13 +47,21 @@ class EagerBlock {
 
   void forward(Pass pass);
 
+  // Backward runs inside that of CheckpointFunction, which holds the block's input, its second output and
+  // the gradient that came for the first.
+  bool is_reentrant() const {
+    return site_.is_checkpointed && checkpoints_reentrantly(w_.job.plan);
+  }
   bool keeps_attention() const;
   bool stops_early() const;
+  // What a frozen embedding gave, for whose gradient the model asks.
+  bool input_is_leaf() const { return site_.is_first && site_.input_is_leaf; }
 
   void backward();
   void end_node(bool again, EagerWriter::Reads saved, Slot gradient);
   Slot like(std::string_view op, Slot of, EagerWriter::Reads reads);
   Slot product_gradient(Slot other);
+  void add_to_stream(const EagerNorm& norm, NormBackward at);
   void mlp_backward(bool again);
   void attention_block_backward(bool again);
   Slot attention_backward_to_norm(bool again);
@@ -71,10 +81,12 @@ class EagerBlock {
   Slot x_, q0_, k0_, v_, q_, k_, all_k_ = kNone, all_v_ = kNone, cast_q_ = kNone, cast_k_ = kNone;
   Slot projected_, h_, n1_ = kNone, n2_ = kNone;  // the norms' outputs in the last forward written
   Slot gate_, silu_, up_, product_, down_, y_, residual_;
-  Slot given_ = kNone;                    // the gradient of what is added to the residual stream
+  Slot given_ = kNone;   // the gradient of what is added to the residual stream
+  Slot stream_ = kNone;  // that of the stream itself; residual_, or a sum where others hold that
   Slot cosines_ = kNone, sines_ = kNone;  // cast by the block itself
   Slot tables_ = kNone;                   // cast by FSDP2 before the block
-  Slot shared_cosines_ = kNone, shared_sines_ = kNone, positions_ = kNone;  // of transformers
+  Slot shared_cosines_ = kNone, shared_sines_ = kNone, positions_ = kNone,
+       mask_ = kNone;  // of transformers
 };
 
 }  // namespace foreshard::lowering

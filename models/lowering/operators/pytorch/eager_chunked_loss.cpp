@@ -218,7 +218,7 @@ Segment eager_chunked_head(const Job& job) {
   norm_forward(w, norm, x);
   w.drop({x});
   w.begin(w.segment.backward, Thread::autograd);
-  w.segment.gradient = norm_backward(w, norm, {norm.output, x, kNone, false, {}, false});
+  w.segment.gradient = norm_backward(w, norm, {.dy = norm.output, .x = x});
   return std::move(w.segment);
 }
 

@@ -2,11 +2,10 @@
 // ids, the mask's test for packed sequences, and the tables of angles.
 #pragma once
 
-#include "models/lowering/script/script.hpp"
-#include "models/sharding/job.hpp"
+#include "models/lowering/operators/pytorch/eager_writer.hpp"
 
 namespace foreshard::lowering {
 
-Segment eager_embedding(const Job& job);
+Segment eager_embedding(const Job& job, GradMode grad);
 
 }  // namespace foreshard::lowering

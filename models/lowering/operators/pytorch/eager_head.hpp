@@ -2,11 +2,10 @@
 // model, transformers' inside its forward.
 #pragma once
 
-#include "models/lowering/script/script.hpp"
-#include "models/sharding/job.hpp"
+#include "models/lowering/operators/pytorch/eager_writer.hpp"
 
 namespace foreshard::lowering {
 
-Segment eager_head(const Job& job);
+Segment eager_head(const Job& job, GradMode grad);
 
 }  // namespace foreshard::lowering

@@ -10,6 +10,6 @@ namespace foreshard::lowering {
 // reference to them; otherwise the loss makes them fp32.
 bool model_widens_logits(const EagerWriter& w);
 
-Segment eager_loss(const Job& job);
+Segment eager_loss(const Job& job, GradMode grad);
 
 }  // namespace foreshard::lowering

@@ -112,6 +112,16 @@ Slot fused_forward(EagerWriter& w, const EagerNorm& n, Slot x) {
   return out;
 }
 
+// The first term that comes for the residual stream.
+void add_to_residual(EagerWriter& w, const NormBackward& at, Slot term) {
+  if (at.held == kNone) {
+    w.update(at.residual, "aten::add_", {term});
+  } else {
+    w.write(at.residual, "aten::add", {at.held, term});
+  }
+  w.free({term});
+}
+
 // From the gradient of the normalized tensor, in fp32, to that of the input: through mul, rsqrt, mean
 // and pow. `dn` is freed.
 Slot statistics_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at, Slot dn) {
@@ -124,8 +134,7 @@ Slot statistics_backward(EagerWriter& w, const EagerNorm& n, const NormBackward&
   w.free({product, dn});
   const bool joins_residual = !cast && at.residual != kNone;
   if (joins_residual) {
-    w.update(at.residual, "aten::add_", {dx});
-    w.free({dx});
+    add_to_residual(w, at, dx);
     dx = kNone;
   }
   const Slot a = w.make("aten::mul", s.row, {d_rstd}), b = w.make("aten::pow", s.row, {n.rstd}),
@@ -162,8 +171,7 @@ Slot to_stream_type(EagerWriter& w, const EagerNorm& n, const NormBackward& at, 
     dx = narrow;
   }
   if (at.residual == kNone) return dx;
-  w.update(at.residual, "aten::add_", {dx});
-  w.free({dx});
+  add_to_residual(w, at, dx);
   return kNone;
 }
 
@@ -255,8 +263,7 @@ Slot fused_backward(EagerWriter& w, const EagerNorm& n, const NormBackward& at) 
     w.accumulate();
     return dx;
   }
-  w.update(at.residual, "aten::add_", {dx});
-  w.free({dx});
+  add_to_residual(w, at, dx);
   w.accumulate();
   return kNone;
 }

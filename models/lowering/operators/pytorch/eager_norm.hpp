@@ -30,6 +30,7 @@ struct NormBackward {
   Slot dy = kNone;          // freed
   Slot x = kNone;           // the norm's input, where it lives: freed
   Slot residual = kNone;    // to which the result is added; kNone: the result becomes the gradient
+  Slot held = kNone;        // what is added to instead, into `residual`, where others hold it
   bool recomputed = false;  // saved tensors die before the incoming gradient
   // Of the first norm of a checkpointed block, composite: what checkpoint() held, in the order in which
   // it dies. x is among it.

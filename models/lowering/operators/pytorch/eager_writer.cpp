@@ -23,7 +23,7 @@ EagerSizes::EagerSizes(const Job& job)
       layers(job.model.layers),
       is_16_bit(e == 2) {}
 
-EagerWriter::EagerWriter(const Job& of, ModuleId base)
+EagerWriter::EagerWriter(const Job& of, GradMode grad, ModuleId base)
     : job(of),
       plan(of.plan.pytorch),
       rules(pytorch_rules(of.plan.pytorch)),
@@ -31,6 +31,7 @@ EagerWriter::EagerWriter(const Job& of, ModuleId base)
       type(compute_type(of.plan)),
       stream_type(of.plan.precision.param),
       code(implementation_of(of.plan)),
+      grad_(grad),
       base_(base) {
   if (!job.tree.trains_whole) has_gradients_ = has_gradients(job);
 }
@@ -38,7 +39,7 @@ EagerWriter::EagerWriter(const Job& of, ModuleId base)
 void EagerWriter::begin(Script& script, Thread thread) {
   script_ = &script;
   thread_ = thread;
-  records_ = true;
+  records_ = has_backward();
 }
 
 void EagerWriter::begin_unrecorded(Script& script) {
@@ -118,9 +119,7 @@ void EagerWriter::free(Reads slots) {
   }
 }
 
-bool EagerWriter::trains(const ParameterRef& parameter) const {
-  if (job.tree.trains_whole) return true;
-  const std::string_view path = segment.modules[nth(parameter.module)];
+const Module* EagerWriter::find_module(std::string_view path) const {
   const std::string& above = job.tree.modules[nth(base_)].path;
   const auto has_path = [&](const Module& module) {
     const bool is_joined = !above.empty() && !path.empty();
@@ -129,8 +128,13 @@ bool EagerWriter::trains(const ParameterRef& parameter) const {
   };
   const auto found =
       std::find_if(job.tree.modules.begin() + base_, job.tree.modules.end(), has_path);
-  FORESHARD_ASSERT(found != job.tree.modules.end(),
-                   "a segment names a module that the model lacks");
+  return found == job.tree.modules.end() ? nullptr : &*found;
+}
+
+bool EagerWriter::trains(const ParameterRef& parameter) const {
+  if (job.tree.trains_whole) return true;
+  const Module* const found = find_module(segment.modules[nth(parameter.module)]);
+  FORESHARD_ASSERT(found != nullptr, "a segment names a module that the model lacks");
   return has_gradients_[nth(found->parameters[nth(parameter.index)])];
 }
 
@@ -199,7 +203,8 @@ Slot EagerWriter::narrowed(const Operand& of, std::int64_t elements) {
 
 CostKey EagerWriter::product_key(const Linear& l, Operator op,
                                  std::array<std::int64_t, 5> dims) const {
-  return l.is_float8 ? CostKey{op, DType::fp8, type, type, dims} : key(op, dims);
+  if (l.is_float8) return {op, DType::fp8, type, type, dims};
+  return {op, l.type, l.type, l.type, dims};
 }
 
 void EagerWriter::multiply(const Linear& l, Slot out, const CostKey& key, const Factor& a,
@@ -212,7 +217,47 @@ void EagerWriter::multiply(const Linear& l, Slot out, const CostKey& key, const 
 
 EagerWriter::Linear EagerWriter::declare_linear(std::string_view path, std::int64_t out,
                                                 std::int64_t in, bool bias, bool reads_stream) {
+  if (job.plan.lora.rank == 0) return declare_plain_linear(path, out, in, bias, reads_stream);
+  const Module* const base = find_module(std::string(path) + ".base_layer");
+  if (base == nullptr) return declare_plain_linear(path, out, in, bias, reads_stream);
+  constexpr std::string_view kBase = ".base_layer";
+  const std::string_view whole = base->path;  // of the tree, which outlives the segment
+  const std::string_view below = whole.substr(whole.size() - path.size() - kBase.size());
+  Linear l = declare_plain_linear(below, out, in, bias, reads_stream);
+  add_adapter(l, path);
+  return l;
+}
+
+void EagerWriter::add_adapter(Linear& l, std::string_view path) {
+  const std::int64_t rank = job.plan.lora.rank;
+  const bool is_wide = has_wide_adapters(job.plan);
+  const DType adapter = is_wide ? DType::fp32 : type;
+  const std::int64_t item = item_size(adapter);
+  const auto factor = [&](std::string_view name, std::int64_t out, std::int64_t in) {
+    const Module* const found = find_module(std::string(path) + std::string(name));
+    FORESHARD_ASSERT(found != nullptr, "an adapter lacks a factor");
+    const std::string_view whole = found->path;
+    Linear made = declare_plain_linear(whole.substr(whole.size() - path.size() - name.size()), out,
+                                       in, false, false);
+    made.type = adapter;
+    return made;
+  };
+  l.factors = {factor(".lora_A.default", rank, l.in), factor(".lora_B.default", l.out, rank)};
+  l.plain = tensor(of(z.T * l.out));
+  if (is_wide) {
+    l.wide_input = tensor(item * z.T * l.in);
+    l.wide = tensor(item * z.T * l.out);
+  }
+  l.low = tensor(item * z.T * rank);
+  l.product = tensor(item * z.T * l.out);
+  l.scaled = tensor(item * z.T * l.out);
+}
+
+EagerWriter::Linear EagerWriter::declare_plain_linear(std::string_view path, std::int64_t out,
+                                                      std::int64_t in, bool bias,
+                                                      bool reads_stream) {
   Linear l{module(path), out, in, bias};
+  l.type = type;
   if (!autocasts()) return l;
   l.cast_weight = tensor(of(out * in));
   if (bias) l.cast_bias = tensor(of(out));
@@ -241,7 +286,44 @@ void EagerWriter::begin_linear(const Linear& l, Slot x, Slot y) {
   if (trains_weight) save(l.cast_input == kNone ? x : l.cast_input);
 }
 
+// lora.Linear.forward: base(x) + B(A(x)) * scaling.
 void EagerWriter::linear(const Linear& l, Slot x, Slot y) {
+  if (l.factors.empty()) return plain_linear(l, x, y);
+  const Linear &down = l.factors[0], &up = l.factors[1];
+  plain_linear(l, x, l.plain);
+  const Slot input = adapted_input(l, x);
+  plain_linear(down, input, l.low);
+  enter(up.module);
+  plain_linear(up, l.low, l.product);
+  drop({l.low});
+  enter(l.module);
+  write(l.scaled, "aten::mul", {l.product});
+  free({l.product});
+  const Slot sum = l.wide == kNone ? y : l.wide;
+  write(sum, "aten::add", {l.plain, l.scaled});
+  free({l.scaled, l.plain});
+  if (sum == y) return;
+  write(y, "aten::_to_copy", {sum});
+  drop({l.wide_input});
+  free({sum});
+}
+
+Slot EagerWriter::adapted_input(const Linear& l, Slot x) {
+  enter(l.factors[0].module);
+  if (l.wide_input == kNone) return x;
+  write(l.wide_input, "aten::_to_copy", {x});
+  return l.wide_input;
+}
+
+void EagerWriter::linear_until_saved(const Linear& l, Slot x, Slot y) {
+  if (l.factors.empty()) return begin_linear(l, x, y);
+  plain_linear(l, x, l.plain);
+  plain_linear(l.factors[0], adapted_input(l, x), l.low);
+  begin_linear(l.factors[1], l.low, l.product);
+  free({l.plain});
+}
+
+void EagerWriter::plain_linear(const Linear& l, Slot x, Slot y) {
   begin_linear(l, x, y);
   const Operand input = Operand::of(l.cast_input == kNone ? x : l.cast_input);
   const auto parameter = [&](Slot copy, std::int32_t index) {
@@ -279,9 +361,51 @@ void EagerWriter::end_autocast() {
   cast_.clear();
 }
 
+Slot EagerWriter::linear_backward(const Linear& l, const LinearBackward& at) {
+  return l.factors.empty() ? plain_linear_backward(l, at) : adapted_backward(l, at);
+}
+
+// Autograd runs what came last first: the scaling, the factors, the layer itself, which is given the same
+// gradient as the scaling.
+Slot EagerWriter::adapted_backward(const Linear& l, const LinearBackward& at) {
+  const Linear &down = l.factors[0], &up = l.factors[1];
+  const bool is_wide = l.wide != kNone, needs_plain = requires_gradient(l.plain);
+  Slot dy = at.dy, d_sum = at.dy;
+  bool keeps_dy = at.keeps_dy;
+  enter(l.module);
+  if (is_wide) {
+    d_sum = make_like("aten::_to_copy", l.wide, {dy});
+    if (!keeps_dy) free({dy});
+    if (needs_plain) dy = make_like("aten::_to_copy", l.plain, {d_sum});
+    keeps_dy = false;
+  }
+  const Slot d_product = make_like("aten::mul", l.scaled, {d_sum});
+  if (is_wide || (!needs_plain && !keeps_dy)) free({d_sum});
+  GradientSum own;
+  GradientSum& sum = at.joins == nullptr ? own : *at.joins;
+  enter(up.module);
+  const Slot d_low = plain_linear_backward(up, {d_product, l.low, at.recomputed});
+  enter(down.module);
+  if (is_wide) {
+    const Slot wide = plain_linear_backward(down, {d_low, l.wide_input, at.recomputed});
+    if (wide != kNone) {
+      const Slot narrow = make("aten::_to_copy", of(z.T * l.in), {wide});
+      free({wide});
+      join(sum, narrow, false);
+    }
+  } else {
+    plain_linear_backward(down, {d_low, at.x, at.recomputed, &sum});
+  }
+  enter(l.module);
+  if (needs_plain) {
+    plain_linear_backward(l, {dy, at.x, at.recomputed, &sum, keeps_dy});
+  }
+  return sum.slot;
+}
+
 // aten::mm's backward has the weight's gradient first, aten::addmm's the input's; autograd itself sums
 // what came for the bias. Then come the nodes of the casts.
-Slot EagerWriter::linear_backward(const Linear& l, const LinearBackward& at) {
+Slot EagerWriter::plain_linear_backward(const Linear& l, const LinearBackward& at) {
   const ParameterRef weight_of{l.module, 0}, bias_of{l.module, 1};
   const bool needs_dx = requires_gradient(at.x), trains_weight = trains(weight_of),
              trains_bias = l.bias && trains(bias_of);
@@ -295,13 +419,14 @@ Slot EagerWriter::linear_backward(const Linear& l, const LinearBackward& at) {
   Slot dx = kNone, dw = kNone, db = kNone, dw_product = kNone, db_product = kNone;
   const auto of_input = [&] {
     if (!needs_dx) return;
-    dx = add({of(z.T * l.in), Category::temporaries, Role::activation_gradient, {}});
+    dx = add({item_size(l.type) * z.T * l.in, Category::temporaries, Role::activation_gradient, {}});
     multiply(l, dx, product_key(l, Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
              {Operand::of(at.dy), z.T * l.out}, {weight, l.out * l.in});
   };
   const auto of_weight = [&] {
     if (!trains_weight) return;
     dw = gradient(l.module, l.out * l.in);
+    if (l.type != type) segment.slots[nth(dw)].bytes = item_size(l.type) * l.out * l.in;
     dw_product = product_of(dw, l.out * l.in);
     multiply(l, dw_product, product_key(l, Operator::matmul_weight_gradient, {l.out, l.in, z.T}),
              {Operand::of(at.dy), z.T * l.out}, {Operand::of(input), z.T * l.in});

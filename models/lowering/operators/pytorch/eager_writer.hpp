@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "models/base/units.hpp"
+#include "models/lowering/script/grad_mode.hpp"
 #include "models/lowering/script/pytorch_rules.hpp"
 #include "models/lowering/script/script.hpp"
 #include "models/sharding/implementation.hpp"
@@ -35,7 +36,7 @@ enum class Thread : std::uint8_t { main, autograd };
 class EagerWriter {
  public:
   // Of modules below `base`.
-  explicit EagerWriter(const Job& job, ModuleId base = 0);
+  explicit EagerWriter(const Job& job, GradMode grad = GradMode::enabled, ModuleId base = 0);
 
   const Job& job;
   const PyTorchPlan& plan;
@@ -96,10 +97,11 @@ class EagerWriter {
   // else the last node that lets go of it.
   bool requires_gradient(Slot slot) const { return autograd_[nth(slot)].requires_gradient; }
   void set_requires_gradient(Slot slot, bool is_required) {
-    autograd_[nth(slot)].requires_gradient = is_required;
+    autograd_[nth(slot)].requires_gradient = is_required && has_backward();
   }
   bool trains(const ParameterRef& parameter) const;
   bool records() const { return records_; }
+  bool has_backward() const { return grad_ == GradMode::enabled; }
   void save(Slot slot, int nodes = 1) {
     if (records_) hold(slot, nodes);
   }
@@ -124,11 +126,20 @@ class EagerWriter {
     bool is_float8 = false;  // both factors of its products are cast to float8 first
     // Copies that autocast makes.
     Slot cast_weight = kNone, cast_bias = kNone, cast_input = kNone;
+    DType type = DType::bf16;  // in which it computes
+    // With an adapter (PEFT's lora.Linear): the two factors, and the tensors of forward: the layer's own
+    // output, the input in the adapter's type where that is another one, the products with the factors, the
+    // second one scaled, and the sum in the adapter's type.
+    std::vector<Linear> factors{};
+    Slot plain = kNone, wide_input = kNone, low = kNone, product = kNone, scaled = kNone,
+         wide = kNone;
   };
   // `reads_stream`: its input is of the type of the residual stream.
   Linear declare_linear(std::string_view path, std::int64_t out, std::int64_t in, bool bias,
                         bool reads_stream);
   void linear(const Linear& l, Slot x, Slot y);
+  // As far as it saves anything for backward.
+  void linear_until_saved(const Linear& l, Slot x, Slot y);
   // The two ends of it: what it casts and saves, and what dies with the call.
   void begin_linear(const Linear& l, Slot x, Slot y);
   void end_linear(const Linear& l);
@@ -180,6 +191,14 @@ class EagerWriter {
   std::int64_t of_stream(std::int64_t elements) const { return elements * item_size(stream_type); }
 
  private:
+  const Module* find_module(std::string_view path) const;
+  Linear declare_plain_linear(std::string_view path, std::int64_t out, std::int64_t in, bool bias,
+                              bool reads_stream);
+  void add_adapter(Linear& l, std::string_view path);
+  void plain_linear(const Linear& l, Slot x, Slot y);
+  Slot adapted_input(const Linear& l, Slot x);
+  Slot plain_linear_backward(const Linear& l, const LinearBackward& at);
+  Slot adapted_backward(const Linear& l, const LinearBackward& at);
   // torchao's cast: the largest number, a copy in fp32 that is scaled and clamped, the cast itself.
   Slot narrowed(const Operand& of, std::int64_t elements);
   CostKey product_key(const Linear& l, Operator op, std::array<std::int64_t, 5> dims) const;
@@ -202,6 +221,7 @@ class EagerWriter {
   std::vector<Autograd> autograd_;   // by slot
   std::vector<Slot> cast_;           // in the cache of the autocast context
   std::vector<bool> has_gradients_;  // by parameter of the model
+  GradMode grad_;
   ModuleId base_;
   bool records_ = true;
   Script* script_ = nullptr;

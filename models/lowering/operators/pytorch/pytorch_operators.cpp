@@ -10,6 +10,7 @@
 #include "models/lowering/operators/pytorch/eager_head.hpp"
 #include "models/lowering/operators/pytorch/eager_loss.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/layer_attention.hpp"
 #include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
@@ -27,8 +28,13 @@ struct Recorded {
 Recorded describe_training(const Job& job, const std::vector<bool>& has_gradients, ModuleId block,
                            BlockSite& site) {
   if (job.tree.trains_whole) return {};
-  site.input_requires_gradient = input_has_gradient(job.tree, has_gradients, block);
+  site.input_requires_gradient = input_has_gradient(job, has_gradients, block);
   Recorded found{site.input_requires_gradient, site.input_requires_gradient};
+  const ParameterId embedding = job.tree.modules[static_cast<std::size_t>(
+                                                     job.tree.find("model.embed_tokens"))]
+                                    .parameters.front();
+  site.input_is_leaf = site.is_first && site.input_requires_gradient &&
+                       !has_gradients[static_cast<std::size_t>(embedding)];
   const std::int32_t layer = job.tree.modules[static_cast<std::size_t>(block)].layer;
   for (std::size_t p = 0; p < has_gradients.size(); ++p) {
     const Module& owner = job.tree.modules[static_cast<std::size_t>(job.tree.parameters[p].module)];
@@ -36,27 +42,36 @@ Recorded describe_training(const Job& job, const std::vector<bool>& has_gradient
     site.trains.push_back(has_gradients[p]);
     if (!has_gradients[p]) continue;
     found.is_any = true;
-    const auto is = [&](std::string_view name) { return owner.path.ends_with(name); };
-    found.is_turned |=
-        is(".q_proj") || is(".k_proj") || is(".q_norm") || is(".k_norm") || is(".input_layernorm");
+    const std::string path = owner.path + '.';  // an adapter's factors run with its linear layer
+    const auto is = [&](std::string_view name) { return path.find(name) != std::string::npos; };
+    found.is_turned |= is(".q_proj.") || is(".k_proj.") || is(".q_norm.") || is(".k_norm.") ||
+                       is(".input_layernorm.");
   }
   return found;
 }
 
 // By layer.
-std::vector<BlockSite> block_sites(const Job& job) {
+std::vector<BlockSite> block_sites(const Job& job, GradMode grad) {
   std::vector<BlockSite> sites(static_cast<std::size_t>(job.model.layers));
   sites.front().is_first = true;
   const std::vector<bool> gradients = has_gradients(job);
+  const std::vector<DecoderMask> masks = decoder_masks(job);
   bool is_any_again = false, is_any_turned = false;
+  std::vector<bool> is_any_again_masked(masks.size(), false);
   for (std::size_t i = 0; i < sites.size(); ++i) {
     BlockSite& site = sites[i];
     const ModuleId block = job.tree.trains_whole ? kNone : block_module(job, i);
     const Recorded recorded = describe_training(job, gradients, block, site);
-    site.is_checkpointed = is_checkpointed(job, i);
+    // Without gradients checkpoint() calls the block and no more.
+    site.is_checkpointed = grad == GradMode::enabled && is_checkpointed(job, i);
     const bool is_again = site.is_checkpointed && recorded.is_any;
     site.is_first_checkpointed = is_again && !is_any_again;
     is_any_again |= is_again;
+    if (const auto mask = mask_of_layer(job, i)) {
+      site.mask = masks[*mask].has_window ? Shared::window_mask : Shared::mask;
+      site.is_first_checkpointed_masked = is_again && !is_any_again_masked[*mask];
+      if (is_again) is_any_again_masked[*mask] = true;
+    }
     const bool is_turned = is_again || recorded.is_turned;
     site.is_first_turned = is_turned && !is_any_turned;
     is_any_turned |= is_turned;
@@ -75,15 +90,15 @@ std::vector<BlockSite> block_sites(const Job& job) {
 
 }  // namespace
 
-OperatorSet pytorch_operators(const Job& job) {
+OperatorSet pytorch_operators(const Job& job, GradMode grad) {
   OperatorSet set;
-  set.embedding = eager_embedding(job);
+  set.embedding = eager_embedding(job, grad);
   const bool is_chunked = job.plan.pytorch.loss == LossKind::chunked;
-  set.head = is_chunked ? eager_chunked_head(job) : eager_head(job);
-  set.loss = is_chunked ? eager_chunked_loss(job) : eager_loss(job);
+  set.head = is_chunked ? eager_chunked_head(job) : eager_head(job, grad);
+  set.loss = is_chunked ? eager_chunked_loss(job) : eager_loss(job, grad);
   set.loss_in_model = is_chunked || implementation_of(job.plan).loss_in_model;
   std::vector<BlockSite> kinds;
-  for (const BlockSite& site : block_sites(job)) {
+  for (const BlockSite& site : block_sites(job, grad)) {
     const auto found = std::find(kinds.begin(), kinds.end(), site);
     set.block_kind.push_back(narrow<std::int32_t>(found - kinds.begin()));
     if (found != kinds.end()) continue;
@@ -91,7 +106,7 @@ OperatorSet pytorch_operators(const Job& job) {
     const bool is_compiled = job.plan.operators == OperatorSetName::pytorch_compile;
     set.blocks.push_back(
         is_compiled ? compiled_block(job, site)
-                    : eager_block(job, site, block_module(job, set.block_kind.size() - 1)));
+                    : eager_block(job, site, grad, block_module(job, set.block_kind.size() - 1)));
   }
   return set;
 }

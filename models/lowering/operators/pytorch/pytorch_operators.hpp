@@ -7,11 +7,13 @@
 // script/pytorch_rules.
 #pragma once
 
+#include "models/lowering/script/grad_mode.hpp"
 #include "models/lowering/script/script.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::lowering {
 
-OperatorSet pytorch_operators(const Job& job);
+// With gradients: of training. Without: of evaluation, a forward alone.
+OperatorSet pytorch_operators(const Job& job, GradMode grad);
 
 }  // namespace foreshard::lowering

@@ -1,0 +1,75 @@
+#include "models/lowering/training/plain_loop.hpp"
+
+namespace foreshard::lowering {
+
+void PlainLoop::train(std::int64_t number, MicroSteps form) {
+  if (plan_.pytorch.zero_grad == ZeroGrad::none && number > 1) runtime_.zero_gradients();
+  emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form,
+                   [this](int m) { micro_step(m); });
+  optimizer_.step();
+  runtime_.end_step();
+  emit_.focus_on_step();
+  free_batch();
+  emit_.set_phase(Phase::report);
+  host_waits();  // the host reads the loss
+}
+
+void PlainLoop::micro_step(int number) {
+  emit_.set_micro_step(number);
+  emit_.focus_on_step();
+  emit_.set_phase(Phase::forward);
+  runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
+  load_batch();
+  load_mask();
+  pass_.forward();
+  pass_.backward();
+  // With the loss goes the graph, and with it what reentrant checkpointing calls blocks with, and an
+  // input that is a leaf of it.
+  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::window_mask,
+                            Shared::mask, Shared::sines, Shared::cosines, Shared::positions,
+                            Shared::embedded, Shared::embedded_gradient, Shared::loss}) {
+    free_shared(held);
+  }
+}
+
+// The host reads the loss of each batch.
+void PlainLoop::evaluate() {
+  for (std::int64_t batch = 0; batch < plan_.evaluation.batches; ++batch) {
+    emit_.focus_on_step();
+    runtime_.begin_evaluation();
+    load_batch();
+    load_mask();
+    pass_.evaluate();
+    emit_.focus_on_step();
+    host_waits();
+    free_shared(Shared::logits);
+    free_shared(Shared::loss);
+  }
+  runtime_.end_step();
+  emit_.focus_on_step();
+  free_batch();
+}
+
+// Those of the batch before live until the new ones are there.
+void PlainLoop::load_batch() {
+  for (const Shared input : {Shared::tokens, Shared::targets}) {
+    const Role role = input == Shared::tokens ? Role::tokens : Role::targets;
+    const BufferId before = std::exchange(
+        pass_[input], copied_from_host(kTokenBytes * plan_.tokens(), Category::inputs, role));
+    if (before != kNone) emit_.free(before);
+  }
+}
+
+// The call of the model alone holds it.
+void PlainLoop::load_mask() {
+  if (plan_.pytorch.attention_mask == AttentionMask::none) return;
+  pass_[Shared::attention_mask] =
+      copied_from_host(kTokenBytes * plan_.tokens(), Category::inputs, Role::attention_mask);
+}
+
+void PlainLoop::free_batch() {
+  free_shared(Shared::tokens);
+  free_shared(Shared::targets);
+}
+
+}  // namespace foreshard::lowering

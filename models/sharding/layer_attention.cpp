@@ -1,0 +1,98 @@
+#include "models/sharding/layer_attention.hpp"
+
+#include <algorithm>
+
+#include "models/sharding/implementation.hpp"
+#include "models/sharding/pytorch_support.hpp"
+
+namespace foreshard {
+namespace {
+
+// _ignore_causal_mask_sdpa: a window that sequences do not reach, and no padding, is causal attention.
+DecoderMask mask_of(const Job& job, bool has_window) {
+  const PyTorchPlan& pytorch = job.plan.pytorch;
+  const std::int64_t S = job.plan.batch.sequence;
+  const bool is_windowed = has_window && S >= job.model.sliding_window,
+             is_padded = pytorch.attention_mask == AttentionMask::padded;
+  DecoderMask mask{has_window, is_padded};
+  if (is_padded) {
+    mask.bytes = job.plan.batch.micro_batch * S * S;
+  } else if (is_windowed) {
+    mask.bytes = S * S;
+  }
+  mask.asks_padding = !is_windowed && pytorch.attention_mask != AttentionMask::none;
+  return mask;
+}
+
+// Names a group of layers where not all attend alike.
+struct AttendingLayers {
+  bool has_mask;
+  std::int64_t count;
+};
+
+std::vector<AttendingLayers> groups_of_layers(const Job& job) {
+  std::vector<AttendingLayers> groups{{false, 0}, {true, 0}};
+  for (std::int64_t i = 0; i < job.model.layers; ++i) {
+    groups[mask_of_layer(job, static_cast<std::size_t>(i)) ? 1 : 0].count++;
+  }
+  std::erase_if(groups, [](const AttendingLayers& g) { return g.count == 0; });
+  return groups;
+}
+
+}  // namespace
+
+std::vector<DecoderMask> decoder_masks(const Job& job) {
+  if (!implementation_of(job.plan).makes_masks) return {};
+  const LlamaConfig& model = job.model;
+  std::vector<DecoderMask> masks;
+  // Mistral's decoder asks for one mask, Qwen's for the one of full attention always.
+  const bool is_windowed_whole =
+      model.sliding_window != 0 && traits_of(model.family).window == AttentionWindow::always;
+  if (!is_windowed_whole) masks.push_back(mask_of(job, false));
+  if (model.has_window(model.layers - 1)) masks.push_back(mask_of(job, true));
+  return masks;
+}
+
+std::optional<std::size_t> mask_of_layer(const Job& job, std::size_t layer) {
+  const std::vector<DecoderMask> masks = decoder_masks(job);
+  const bool has_window = job.model.has_window(static_cast<std::int64_t>(layer));
+  for (std::size_t m = 0; m < masks.size(); ++m) {
+    if (masks[m].has_window == has_window && masks[m].bytes != 0) return m;
+  }
+  return std::nullopt;
+}
+
+LayerAttention layer_attention(const Job& job, bool has_mask) {
+  const PyTorchPlan& pytorch = job.plan.pytorch;
+  LayerAttention layer;
+  layer.has_mask = has_mask;
+  // use_gqa_in_sdpa: keys and values are repeated for a mask.
+  layer.kv_heads = has_mask || repeats_keys(job.plan) ? job.model.heads : job.model.kv_heads;
+  layer.chosen = chosen_attention({.version = nearest_described(pytorch.version),
+                                   .compute_capability = job.device.compute_capability,
+                                   .type = compute_type(job.plan),
+                                   .head_size = job.model.head_dim,
+                                   .is_grouped = layer.kv_heads != job.model.heads,
+                                   .has_mask = has_mask,
+                                   .is_deterministic = pytorch.deterministic,
+                                   .backend = pytorch.attention});
+  layer.head_size = padded_head_size(layer.chosen.kernel, job.model.head_dim);
+  return layer;
+}
+
+std::string attention_in_words(const Job& job) {
+  const std::vector<AttendingLayers> groups = groups_of_layers(job);
+  std::string words;
+  for (const AttendingLayers& group : groups) {
+    const ChosenAttention chosen = layer_attention(job, group.has_mask).chosen;
+    if (!words.empty()) words += ", and ";
+    words += std::string(attention_name(chosen.kernel)) + " (" + chosen.reason + ")";
+    if (groups.size() > 1) {
+      words += " in " + std::to_string(group.count) + " of " + std::to_string(job.model.layers) +
+               " layers";
+    }
+  }
+  return words;
+}
+
+}  // namespace foreshard
