@@ -31,7 +31,8 @@ TEST(Ddp, ObeysTheLaws) {
   for (const char* plan :
        {"", "pytorch = {find_unused_parameters = true, init_sync = false}\n",
         "pytorch = {gradient_as_bucket_view = true, setup = 'host'}\n",
-        "pytorch = {find_unused_parameters = true, implementation = 'transformers'}\n", "pytorch = {static_graph = true}\n",
+        "pytorch = {find_unused_parameters = true, implementation = 'transformers'}\n",
+        "pytorch = {static_graph = true}\n",
         "pytorch = {static_graph = true, gradient_as_bucket_view = true}\n",
         "pytorch = {implementation = 'transformers'}\n", "checkpointing = {mode = 'full'}\n"}) {
     for (const int ranks : {1, 4}) {

@@ -72,11 +72,12 @@ TEST(Fsdp1, ObeysTheLaws) {
   }
   for (const char* strategy : {"full_shard", "shard_grad_op"}) {
     for (const char* keeps_parameters : {"true", "false"}) {
-      expect_fsdp1_laws(fsdp1_job("offload = {parameters = true}\nprecision = {param = 'fp32'}\n"
-                                  "sharding = {strategy = '" +
-                                      std::string(strategy) + "'}\npytorch = {use_orig_params = " +
-                                      keeps_parameters + "}\n",
-                                  4));
+      expect_fsdp1_laws(
+          fsdp1_job("offload = {parameters = true}\nprecision = {param = 'fp32'}\n"
+                    "sharding = {strategy = '" +
+                        std::string(strategy) +
+                        "'}\npytorch = {use_orig_params = " + keeps_parameters + "}\n",
+                    4));
     }
   }
   for (const char* setup : {"meta", "host", "device"}) {
