@@ -156,15 +156,17 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
 Result<void> check_setup(const LlamaConfig& model, const Plan& plan, const std::string& file) {
   if (plan.pytorch.setup != ModelSetup::meta || !describes_pytorch(plan.operators)) return {};
   if (plan.runtime == RuntimeName::ddp) {
-    return fail(file, "pytorch.setup",
-                "is \"meta\", but DDP takes only parameters that have storage; expected \"host\" or "
-                "\"device\"");
+    return fail(
+        file, "pytorch.setup",
+        "is \"meta\", but DDP takes only parameters that have storage; expected \"host\" or "
+        "\"device\"");
   }
   if (plan.runtime == RuntimeName::fsdp1 && model.tied_embeddings) {
-    return fail(file, "pytorch.setup",
-                "is \"meta\", but FSDP1's param_init_fn, module by module, would untie embedding and "
-                "head of model '" +
-                    model.name + "'; expected \"host\", \"device\", or a model that is not tied");
+    return fail(
+        file, "pytorch.setup",
+        "is \"meta\", but FSDP1's param_init_fn, module by module, would untie embedding and "
+        "head of model '" +
+            model.name + "'; expected \"host\", \"device\", or a model that is not tied");
   }
   return {};
 }
@@ -204,14 +206,29 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
 // backward.
 Result<void> check_offload(const Job& job, const std::string& file) {
   const Plan& plan = job.plan;
-  if (plan.runtime != RuntimeName::fsdp1 || !plan.offload.parameters ||
-      shard_group_size(job) > 1 || plan.precision.param != plan.precision.storage) {
+  if (plan.runtime != RuntimeName::fsdp1 || !plan.offload.parameters || shard_group_size(job) > 1 ||
+      plan.precision.param != plan.precision.storage) {
     return {};
   }
   return fail(file, "offload.parameters",
               "is true where FSDP1 neither shards a flat parameter nor casts it, which is not "
               "described yet; expected false, a precision.param other than precision.storage, or a "
               "sharding.strategy that shards over more than one rank");
+}
+
+// Sums that FSDP1 casts change places from step to step where they outlive steps, and steps with
+// evaluations repeat after their own number.
+Result<void> check_cast_sums(const Job& job, const std::string& file) {
+  const Plan& plan = job.plan;
+  const bool casts_sums =
+      plan.runtime == RuntimeName::fsdp1 && shard_group_size(job) == 1 &&
+      plan.precision.reduce.value_or(plan.precision.param) != plan.precision.storage;
+  if (!casts_sums || plan.evaluation.every == 0 || plan.pytorch.zero_grad == ZeroGrad::none) {
+    return {};
+  }
+  return fail(file, "evaluation.every",
+              "is not 0 where FSDP1 casts sums of gradients that outlive a step, which is not "
+              "described yet; expected 0, or pytorch.zero_grad = \"none\"");
 }
 
 DeviceTraits own_device_of(const Plan& plan, DeviceTraits own) {
@@ -267,6 +284,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_offload(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_cast_sums(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");
       !ok) {
@@ -346,12 +364,9 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   question.own_device = own_device_of(plan, job.own_device);
   const DeviceTraits device = device_of(plan, machine, question.own_device);
   const bool wraps_alike = plan.wrap == job.plan.wrap && plan.runtime == job.plan.runtime;
-  return checked({std::move(question),
-                  device,
-                  job.tree,
-                  wraps_alike ? job.units : std::vector<Unit>(),
-                  {}},
-                 plan_file);
+  return checked(
+      {std::move(question), device, job.tree, wraps_alike ? job.units : std::vector<Unit>(), {}},
+      plan_file);
 }
 
 bool is_checkpointed(const Job& job, std::size_t layer) {

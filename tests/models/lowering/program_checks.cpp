@@ -185,17 +185,16 @@ class Walk {
 
 std::vector<std::string> broken_laws(const RankProgram& program) {
   Walk walk(program);
-  const std::size_t steps_end = program.programs.size() - program.closing;
-  const auto again = [&] {  // all further steps
-    for (std::size_t n = steps_end - program.cycle; n < steps_end; ++n) {
-      walk.run(program.programs[n], program_name(program, n) + " again");
-    }
-  };
-  for (std::size_t n = 0; n < program.programs.size(); ++n) {
-    if (n == steps_end) again();
+  // All that differ, then once more those that repeat.
+  const auto steady = static_cast<std::int64_t>(program.steady_begin());
+  for (std::int64_t step = 0; step < steady + 2 * program.cycle; ++step) {
+    const std::string name = program_name(program, program.number_of(step));
+    walk.run(program.step(step), step < steady + program.cycle ? name : name + " again");
+  }
+  for (std::size_t n = program.programs.size() - program.closing; n < program.programs.size();
+       ++n) {
     walk.run(program.programs[n], program_name(program, n));
   }
-  if (program.closing == 0) again();
   return walk.complaints;
 }
 
