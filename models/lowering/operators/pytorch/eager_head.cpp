@@ -8,8 +8,9 @@
 namespace foreshard::lowering {
 namespace {
 
-// By the arguments of a checkpointed block that is given it.
+// By the arguments of a checkpointed block that is given it; without gradients none holds any.
 bool is_held_by_checkpoint(const EagerWriter& w, const DecoderMask& mask) {
+  if (!w.has_backward()) return false;
   for (std::int64_t i = 0; i < w.z.layers; ++i) {
     if (w.job.model.has_window(i) == mask.has_window &&
         is_checkpointed(w.job, static_cast<std::size_t>(i))) {
