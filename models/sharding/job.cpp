@@ -6,6 +6,7 @@
 #include "models/plan/plan_words.hpp"
 #include "models/sharding/compiled_blocks.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/layer_attention.hpp"
 #include "models/sharding/program_size.hpp"
 #include "models/sharding/pytorch_device.hpp"
 #include "models/sharding/pytorch_support.hpp"
@@ -258,12 +259,20 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                            " exceeds the model's max_position_embeddings, " +
                            std::to_string(job.model.context));
   }
-  if (!implementation_of(plan).makes_masks && job.model.has_window(job.model.layers - 1) &&
+  const bool has_masks = describes_pytorch(plan.operators) && implementation_of(plan).makes_masks;
+  if (!has_masks && job.model.has_window(job.model.layers - 1) &&
       plan.batch.sequence > job.model.sliding_window) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's sliding_window, " +
                            std::to_string(job.model.sliding_window) +
                            "; attention is described without the window");
+  }
+  if (plan.operators == OperatorSetName::pytorch_compile &&
+      layer_attention(job, false).head_size != job.model.head_dim) {
+    job.warnings.push_back("pytorch.attention: flash attention pads heads of " +
+                           std::to_string(job.model.head_dim) +
+                           " elements to a multiple of 8, which is not described of compiled "
+                           "blocks");
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_offload(job, plan_file); !ok) return tl::unexpected(ok.error());
@@ -346,12 +355,9 @@ Result<Job> replan(const Job& job, const Plan& given, const std::string& plan_fi
   question.own_device = own_device_of(plan, job.own_device);
   const DeviceTraits device = device_of(plan, machine, question.own_device);
   const bool wraps_alike = plan.wrap == job.plan.wrap && plan.runtime == job.plan.runtime;
-  return checked({std::move(question),
-                  device,
-                  job.tree,
-                  wraps_alike ? job.units : std::vector<Unit>(),
-                  {}},
-                 plan_file);
+  return checked(
+      {std::move(question), device, job.tree, wraps_alike ? job.units : std::vector<Unit>(), {}},
+      plan_file);
 }
 
 bool is_checkpointed(const Job& job, std::size_t layer) {

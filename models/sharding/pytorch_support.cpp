@@ -73,9 +73,9 @@ Result<void> check_reentrant(const Plan& plan, const std::string& file) {
   const auto refuse = [&](bool is_set, const std::string& other,
                           const std::string& expected) -> Result<void> {
     if (!is_set) return {};
-    return fail(file, "checkpointing.use_reentrant",
-                "is true with " + other +
-                    ", which is not described yet; expected false, or " + expected);
+    return fail(
+        file, "checkpointing.use_reentrant",
+        "is true with " + other + ", which is not described yet; expected false, or " + expected);
   };
   constexpr int kNoReshardInBackward = 10;  // in the recomputation
   const int minor = nearest_described(plan.pytorch.version).minor;
@@ -84,14 +84,14 @@ Result<void> check_reentrant(const Plan& plan, const std::string& file) {
       !ok) {
     return ok;
   }
-  if (auto ok = refuse(plan.wrap.policy != WrapPolicy::transformer,
-                       "wrap.policy \"" + std::string(word(plan.wrap.policy)) + '"',
-                       "\"transformer\"");
+  if (auto ok =
+          refuse(plan.wrap.policy != WrapPolicy::transformer,
+                 "wrap.policy \"" + std::string(word(plan.wrap.policy)) + '"', "\"transformer\"");
       !ok) {
     return ok;
   }
-  if (auto ok = refuse(minor < kNoReshardInBackward,
-                       "PyTorch " + to_string(plan.pytorch.version), "2.10 or later");
+  if (auto ok = refuse(minor < kNoReshardInBackward, "PyTorch " + to_string(plan.pytorch.version),
+                       "2.10 or later");
       !ok) {
     return ok;
   }

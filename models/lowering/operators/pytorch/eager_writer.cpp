@@ -172,7 +172,7 @@ void EagerWriter::product_into(Slot out, const CostKey& key, std::vector<Operand
 }
 
 void EagerWriter::sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t width) {
-  const RowSumScratch sum = row_sum_scratch(rows, width, job.device.multiprocessors);
+  const RowSumScratch sum = row_sum_scratch(rows, width, job.device);
   allocate(out);
   if (sum.partial == 0) return update(out, "aten::sum", {of});
   const Slot partial = scratch(sum.partial), semaphores = scratch(sum.semaphores);
