@@ -38,7 +38,7 @@ class Search : public Command {
  private:
   Result<void> check_options() const;
   Result<SearchRequest> load_request();
-  Result<Question> load_base() const;
+  Result<Question> load_base();
   Result<std::vector<int>> sizes() const;
   Result<void> load_machines();
   Result<void> load_costs();
@@ -55,7 +55,7 @@ class Search : public Command {
   std::int64_t tokens_per_step_ = 0;
   double budget_ = 0, train_tokens_ = 0;
   int top_ = 5;
-  bool verifies_ = false, is_quiet_ = false;
+  bool verifies_ = false, is_quiet_ = false, names_operators_ = true;
   std::vector<Machine> loaded_machines_;
   std::vector<std::string> machine_ids_;  // of those, as they were named
   std::optional<simulator::CostTable> loaded_costs_;
@@ -199,7 +199,7 @@ Result<std::vector<SearchTarget>> Search::targets(bool may_be_ours) const {
 
 // The question that the space varies. Which machines there are decides its subject; that of each target is
 // its own.
-Result<Question> Search::load_base() const {
+Result<Question> Search::load_base() {
   Asked asked;
   asked.model = model_;
   asked.costs = costs_;
@@ -212,6 +212,7 @@ Result<Question> Search::load_base() const {
     for (const std::string& warning : conversion_warnings(*loaded)) warn(warning);
     asked.plan = std::move(*loaded);
   }
+  names_operators_ = asked.operators || asked.plan.writes("operators");
   RecordedBy recorded;
   if (loaded_costs_) recorded.operators = operators_in(loaded_costs_->question);
   const auto is_gpu = [](const Machine& machine) { return !is_tpu(machine); };
@@ -261,7 +262,7 @@ Result<SearchRequest> Search::load_request() {
   }
   request.costs = loaded_costs_ ? &*loaded_costs_ : nullptr;
   if (auto ok = load_prices(); !ok) return tl::unexpected(ok.error());
-  request.names_operators = !operators_.empty() || !base_.empty();
+  request.names_operators = names_operators_;
   const bool may_be_ours =
       request.base.plan.operators == OperatorSetName::foreshard || varies("operators");
   auto all_targets = targets(may_be_ours);

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_limits.hpp"
 #include "models/base/json_text.hpp"
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
@@ -249,6 +250,10 @@ std::optional<OperatorSetName> operators_in(std::string_view question) {
 }
 
 Result<Asked> parse_question(std::string_view text, const std::string& file) {
+  constexpr int kMaxNesting = 32;
+  if (const std::string excess = json_excess(text, kMaxNesting); !excess.empty()) {
+    return fail(file, "question", excess + "; expected a result of Foreshard (JSON)");
+  }
   const json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object()) {
     return fail(file, "question",

@@ -13,6 +13,7 @@ DType compute_type(const Plan& plan);
 
 // Where the model is built; where the plan leaves it open, as is usual under its runtime.
 ModelSetup model_setup(const Plan& plan);
+
 // Whether blocks are recomputed by CheckpointFunction, whose backward runs one of its own, and not by hooks
 // on what was saved.
 bool checkpoints_reentrantly(const Plan& plan);

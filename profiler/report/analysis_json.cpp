@@ -89,7 +89,7 @@ Json json_of(const RankAnalysis& rank) {
 }  // namespace
 
 std::string to_json(const Analysis& analysis) {
-  Json json{{"question", Json::parse(analysis.question)},
+  Json json{{"question", analysis.question.empty() ? Json() : Json::parse(analysis.question)},
             {"complete", analysis.complete},
             {"complete_until_ns", analysis.complete_until_ns},
             {"dropped_records", analysis.dropped_records},

@@ -246,7 +246,8 @@ std::string work_tables(const Analysis& analysis) {
 }  // namespace
 
 std::string report_text(const Analysis& analysis) {
-  std::string text = wrap(analysis.question_line, 2);
+  std::string text;
+  if (!analysis.question_line.empty()) text += wrap(analysis.question_line, 2);
   for (const std::string& alarm : report_alarms(analysis)) text += wrap("warning: " + alarm, 9);
   std::vector<std::string> sentences = report_sentences(analysis);
   if (analysis.predicted) sentences.front().insert(0, "This is a prediction. ");

@@ -85,7 +85,8 @@ std::vector<std::string> planned(const std::string& command, const std::string& 
 const auto kInputName = [](const auto& info) { return info.param.name; };
 
 constexpr const char* kPlan =
-    "a plan in TOML, or a configuration of Accelerate, torchtitan or DeepSpeed";
+    "a plan in TOML, or a configuration of Accelerate, DeepSpeed, torchtitan, transformers' Trainer, "
+    "axolotl or LLaMA-Factory";
 constexpr const char* kTrace = "a trace (.fst)";
 
 INSTANTIATE_TEST_SUITE_P(

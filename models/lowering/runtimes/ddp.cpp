@@ -68,7 +68,8 @@ std::vector<std::int64_t> Ddp::bucket_caps() const {
 void Ddp::make_first_buckets() {
   const std::vector<ParameterId> order = trained_parameters();
   if (rebuilds_buckets()) {
-    make_buckets(order, buckets_by_size(sizes_of(order), {std::numeric_limits<std::int64_t>::max()}));
+    make_buckets(order,
+                 buckets_by_size(sizes_of(order), {std::numeric_limits<std::int64_t>::max()}));
   } else {
     auto buckets = buckets_by_size(sizes_of(order), bucket_caps());
     std::reverse(buckets.begin(), buckets.end());
@@ -110,8 +111,8 @@ void Ddp::rebuild_buckets() {
   const std::vector<Bucket> before = buckets_;
   const BucketAssignment assignment = buckets_by_size(sizes_of(ready_order_), bucket_caps());
   const auto index = [&](std::size_t count) {
-    return emit_.allocate({kIndex * static_cast<std::int64_t>(count), Category::temporaries,
-                           Role::scratch});
+    return emit_.allocate(
+        {kIndex * static_cast<std::int64_t>(count), Category::temporaries, Role::scratch});
   };
   const BufferId order = index(ready_order_.size() + 1);
   const BufferId sizes = index(assignment.size());
@@ -199,15 +200,13 @@ BufferId Ddp::flattened(const std::vector<SizedTensor>& tensors,
 // _DDPSink: where unused parameters are looked for, and until a static graph is known, callers get copies
 // of the outputs.
 void Ddp::returned(std::span<BufferId*> outputs) {
-  const bool has_sink =
-      is_static() ? iterations_ == 0 : plan_.pytorch.find_unused_parameters;
+  const bool has_sink = is_static() ? iterations_ == 0 : plan_.pytorch.find_unused_parameters;
   if (!has_sink) return;
   std::vector<BufferId> originals;
   for (BufferId* output : outputs) {
     originals.push_back(*output);
     const std::int64_t size = emit_.buffer(*output).bytes;
-    const BufferId copy =
-        emit_.allocate({size, Category::activations, Role::logits});
+    const BufferId copy = emit_.allocate({size, Category::activations, Role::logits});
     emit_.launch(
         Stream::compute,
         emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),

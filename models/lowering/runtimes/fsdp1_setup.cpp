@@ -52,7 +52,8 @@ void Fsdp1::flatten(UnitId unit, std::vector<BufferId> originals) {
   if (on_host) {
     const std::int64_t shard = flat(unit).layout.padded;
     const BufferId host = emit_.allocate(shard_of(shard, true));
-    emit_.copy(Stream::compute, Operator::copy_device_to_host, emit_.buffer(host).bytes, kept, host);
+    emit_.copy(Stream::compute, Operator::copy_device_to_host, emit_.buffer(host).bytes, kept,
+               host);
     emit_.host_wait(emit_.record(Stream::compute));
     emit_.free(std::exchange(kept, host));
     held(unit).host_gradient =
@@ -117,8 +118,8 @@ void Fsdp1::cut_shard(UnitId unit, BufferId& kept) {
     return made;
   };
   if (chunk == shard) return emit_.free(std::exchange(kept, copied(kept, shard_of(shard, false))));
-  const BufferId clone = copied(
-      kept, {chunk * item_size(storage), Category::temporaries, Role::scratch, kNone});
+  const BufferId clone =
+      copied(kept, {chunk * item_size(storage), Category::temporaries, Role::scratch, kNone});
   const BufferId padded = copied(clone, shard_of(shard, false));
   emit_.free(clone);
   emit_.free(std::exchange(kept, padded));

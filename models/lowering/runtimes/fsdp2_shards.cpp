@@ -35,9 +35,9 @@ void Fsdp2::select_trained() {
 }
 
 BufferId Fsdp2::allocate_shard(const ParameterShard& p, std::int64_t elements) {
-  return emit_.allocate({elements * item_size(storage_of(plan_, parameter_of(p))), Category::parameters,
-                         Role::shard, emit_.parameter_name(p.parameter), Stream::compute,
-                         plan_.offload.parameters, true});
+  return emit_.allocate({elements * item_size(storage_of(plan_, parameter_of(p))),
+                         Category::parameters, Role::shard, emit_.parameter_name(p.parameter),
+                         Stream::compute, plan_.offload.parameters, true});
 }
 
 // Where the host optimizes: its copies of the parameters, unless it has these already, and the
@@ -91,7 +91,8 @@ void Fsdp2::give_shards_storage(const ModuleBuffers& buffers_of) {
       const auto& p = layout(place.unit).parameters[static_cast<std::size_t>(place.index)];
       emit_.focus(place.unit, id);
       const BufferId before = std::exchange(shard, allocate_shard(p, p.local));
-      if (before != kNone) emit_.free(before);  // tied: its second module takes new storage for both
+      if (before != kNone)
+        emit_.free(before);  // tied: its second module takes new storage for both
     }
     buffers_of(id);
     const UnitId unit = unit_of[static_cast<std::size_t>(id)];
@@ -127,10 +128,10 @@ void Fsdp2::shard_whole_parameters(const ModuleBuffers& buffers_of) {
 BufferId Fsdp2::cut_shard(const ParameterShard& p, BufferId whole) {
   const DType storage = plan_.precision.storage;
   const bool on_host = plan_.offload.parameters;
-  const BufferId cut =
-      on_host ? emit_.allocate({p.padded * item_size(storage), Category::temporaries, Role::scratch,
-                                emit_.parameter_name(p.parameter)})
-              : allocate_shard(p, p.padded);
+  const BufferId cut = on_host
+                           ? emit_.allocate({p.padded * item_size(storage), Category::temporaries,
+                                             Role::scratch, emit_.parameter_name(p.parameter)})
+                           : allocate_shard(p, p.padded);
   if (p.local > 0) {
     emit_.launch(Stream::compute, {Operator::cast, storage, storage, storage, {p.local}}, {whole},
                  {cut});

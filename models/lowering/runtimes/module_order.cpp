@@ -67,9 +67,7 @@ std::vector<ModuleId> ManagedModules::breadth_first(UnitId unit) const {
     ModuleId id;
     bool is_wrapper;
   };
-  const auto visit = [this](ModuleId id) {
-    return Visit{id, has_checkpoint_wrapper(module(id))};
-  };
+  const auto visit = [this](ModuleId id) { return Visit{id, has_checkpoint_wrapper(module(id))}; };
   std::vector<ModuleId> out;
   std::deque<Visit> queue;
   for (const ModuleId id : job_.units[static_cast<std::size_t>(unit)].modules) {

@@ -26,7 +26,9 @@ class ManagedModules {
   std::vector<ModuleId> breadth_first(UnitId unit) const;
 
  private:
-  const Module& module(ModuleId id) const { return job_.tree.modules[static_cast<std::size_t>(id)]; }
+  const Module& module(ModuleId id) const {
+    return job_.tree.modules[static_cast<std::size_t>(id)];
+  }
   bool is_wrapped(ModuleId id) const { return unit_of_[static_cast<std::size_t>(id)] != kNone; }
   void collect(ModuleId id, std::vector<ModuleId>& out) const;
   bool has_checkpoint_wrapper(const Module& module) const;

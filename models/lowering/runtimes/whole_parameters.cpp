@@ -30,8 +30,9 @@ std::vector<BufferId> WholeParameters::of(UnitId unit) const {
 BufferId WholeParameters::made(ParameterId parameter, ModuleId module) {
   const Parameter& whole = job_.tree.parameters[static_cast<std::size_t>(parameter)];
   emit_.focus(unit_of_[static_cast<std::size_t>(parameter)], module);
-  return emit_.allocate({whole.numel() * item_size(storage_of(job_.plan, whole)), Category::parameters, role_,
-                         emit_.parameter_name(parameter), Stream::compute, false, stay_});
+  return emit_.allocate({whole.numel() * item_size(storage_of(job_.plan, whole)),
+                         Category::parameters, role_, emit_.parameter_name(parameter),
+                         Stream::compute, false, stay_});
 }
 
 void WholeParameters::allocate(ModuleId module) {

@@ -29,7 +29,10 @@ Job ddp_job(const std::string& toml, int ranks = 4) {
 
 TEST(Ddp, ObeysTheLaws) {
   for (const char* plan :
-       {"", "pytorch = {gradient_as_bucket_view = true}\n", "pytorch = {static_graph = true}\n",
+       {"", "pytorch = {find_unused_parameters = true, init_sync = false}\n",
+        "pytorch = {gradient_as_bucket_view = true, setup = 'host'}\n",
+        "pytorch = {find_unused_parameters = true, implementation = 'transformers'}\n",
+        "pytorch = {static_graph = true}\n",
         "pytorch = {static_graph = true, gradient_as_bucket_view = true}\n",
         "pytorch = {implementation = 'transformers'}\n", "checkpointing = {mode = 'full'}\n"}) {
     for (const int ranks : {1, 4}) {
@@ -58,10 +61,19 @@ TEST(Ddp, RunsAsManyProgramsAsDiffer) {
   Job job = ddp_job("");
   job.plan.batch.accumulation = 2;
   EXPECT_EQ(lower(job, 0).programs.size(), 3U);
+  // Those that find_unused_parameters leaves as they are.
+  EXPECT_EQ(lower(ddp_job("pytorch = {find_unused_parameters = true}\n"), 0).programs.size(), 3U);
 }
 
 TEST(Ddp, RanksRunTheSameProgram) {
   EXPECT_EQ(rank_classes(ddp_job(""), 4), (std::vector<int>{0, 0, 0, 0}));
+}
+
+TEST(Ddp, TakesNoModelWithoutStorage) {
+  const auto job = made(kFp32 + "pytorch = {setup = 'meta'}\n", 2);
+  ASSERT_FALSE(job);
+  EXPECT_NE(job.error().text().find("plan.toml: pytorch.setup: is \"meta\", but DDP takes"),
+            std::string::npos);
 }
 
 TEST(Ddp, ComputesInTheTypeOfItsParameters) {

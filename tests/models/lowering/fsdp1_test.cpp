@@ -60,7 +60,6 @@ TEST(Fsdp1, ObeysTheLaws) {
         "prefetch = {backward_prefetch = 'none'}\n", "precision = {param = 'fp32'}\n",
         "precision = {param = 'fp32'}\nsharding = {strategy = 'no_shard'}\n",
         "offload = {parameters = true}\n",
-        "offload = {parameters = true}\nprecision = {param = 'fp32'}\n",
         "offload = {parameters = true}\nsharding = {strategy = 'no_shard'}\n",
         "wrap = {policy = 'modules', modules = ['model.embed_tokens', 'model.layers.*.mlp', "
         "'model.layers.*', 'lm_head']}\n",
@@ -71,6 +70,34 @@ TEST(Fsdp1, ObeysTheLaws) {
     if (std::string(plan).find("shard_group") == std::string::npos)
       expect_fsdp1_laws(fsdp1_job(plan, 1));
   }
+  for (const char* strategy : {"full_shard", "shard_grad_op"}) {
+    for (const char* keeps_parameters : {"true", "false"}) {
+      expect_fsdp1_laws(
+          fsdp1_job("offload = {parameters = true}\nprecision = {param = 'fp32'}\n"
+                    "sharding = {strategy = '" +
+                        std::string(strategy) +
+                        "'}\npytorch = {use_orig_params = " + keeps_parameters + "}\n",
+                    4));
+    }
+  }
+  for (const char* setup : {"meta", "host", "device"}) {
+    expect_fsdp1_laws(fsdp1_job("pytorch = {setup = '" + std::string(setup) + "'}\n", 4));
+  }
+}
+
+// A sum of gradients that is cast to the type of the reduction and back lies in the other of two buffers
+// after it. Where gradients outlive steps, every second step finds them where it did.
+TEST(Fsdp1, CastsSumsOfGradientsIntoAnotherBuffer) {
+  const std::string plan = "sharding = {strategy = 'no_shard'}\nprecision = {reduce = 'bf16'}\n";
+  EXPECT_EQ(lower(fsdp1_job(plan, 2), 0).cycle, 1U);
+  Job zeros = fsdp1_job(plan + "pytorch = {zero_grad = 'zeros'}\n", 2);
+  const RankProgram alternating = lower(zeros, 0);
+  ASSERT_EQ(alternating.cycle, 2U);
+  EXPECT_EQ(alternating.number_of(4), alternating.number_of(2));
+  EXPECT_EQ(alternating.number_of(5), alternating.number_of(3));
+  EXPECT_EQ(tests::broken_laws(alternating), std::vector<std::string>());
+  zeros.plan.batch.accumulation = 2;
+  EXPECT_EQ(lower(zeros, 0).cycle, 1U);
 }
 
 std::vector<std::int64_t> locals(const FlatParameter& flat) {
@@ -105,7 +132,8 @@ TEST(Fsdp1, PadsOnlyTheLastShardOfAFlatParameterOfItsOwn) {
   EXPECT_EQ(root.numel, 66);
   EXPECT_TRUE(root.paddings.empty());
   EXPECT_EQ(locals(root), (std::vector<std::int64_t>{17}));
-  EXPECT_EQ(rank_classes(job, 4), (std::vector<int>{0, 0, 0, 0}));
+  EXPECT_EQ(root.cut, 15);
+  EXPECT_EQ(rank_classes(job, 4), (std::vector<int>{0, 0, 0, 1}));
 }
 
 std::ptrdiff_t host_waits(const Program& step) {
@@ -138,6 +166,15 @@ TEST(Fsdp1, RefusesWhatItDoesNotHave) {
   EXPECT_NE(message(eager + "wrap = {policy = 'modules', modules = [['model.norm', 'lm_head']]}\n")
                 .find("wrap.modules"),
             std::string::npos);
+  EXPECT_NE(message(eager + "offload = {parameters = true}\nprecision = {param = 'fp32'}\n"
+                            "sharding = {strategy = 'no_shard'}\n")
+                .find("offload.parameters: is true where FSDP1 neither shards"),
+            std::string::npos);
+  LlamaConfig tied = fsdp1_model();
+  tied.tied_embeddings = true;
+  const auto job = made_fsdp1(eager + "pytorch = {setup = 'meta'}\n", 2, tied);
+  ASSERT_FALSE(job);
+  EXPECT_NE(job.error().text().find("pytorch.setup: is \"meta\""), std::string::npos);
 }
 
 }  // namespace
