@@ -54,6 +54,17 @@ Result<void> check_groups(const Job& job, const std::string& file) {
   return {};
 }
 
+// Where FSDP1 shards nothing, its steps differ by turns, as those between evaluations do besides.
+Result<void> check_evaluation(const Job& job, const std::string& file) {
+  const EvaluationPlan& evaluation = job.plan.evaluation;
+  const bool is_whole = job.plan.runtime == RuntimeName::fsdp1 && shard_group_size(job) == 1;
+  if (evaluation.every == 0 || !is_whole) return {};
+  return fail(file, "evaluation.every",
+              "is " + std::to_string(evaluation.every) +
+                  " under FSDP1 that shards nothing, which is not described; expected 0, or a shard "
+                  "group of several ranks");
+}
+
 Result<void> check_globs(const Job& job, const std::vector<std::string>& globs,
                          const std::string& file, const std::string& field) {
   for (const std::string& glob : globs) {
@@ -276,6 +287,7 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_offload(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_evaluation(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");
       !ok) {

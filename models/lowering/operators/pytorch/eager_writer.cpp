@@ -383,6 +383,7 @@ Slot EagerWriter::adapted_backward(const Linear& l, const LinearBackward& at) {
   if (is_wide || (!needs_plain && !keeps_dy)) free({d_sum});
   GradientSum own;
   GradientSum& sum = at.joins == nullptr ? own : *at.joins;
+  if (at.recomputes) recompute();
   enter(up.module);
   const Slot d_low = plain_linear_backward(up, {d_product, l.low, at.recomputed});
   enter(down.module);
