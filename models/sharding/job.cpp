@@ -59,10 +59,11 @@ Result<void> check_evaluation(const Job& job, const std::string& file) {
   const EvaluationPlan& evaluation = job.plan.evaluation;
   const bool is_whole = job.plan.runtime == RuntimeName::fsdp1 && shard_group_size(job) == 1;
   if (evaluation.every == 0 || !is_whole) return {};
-  return fail(file, "evaluation.every",
-              "is " + std::to_string(evaluation.every) +
-                  " under FSDP1 that shards nothing, which is not described; expected 0, or a shard "
-                  "group of several ranks");
+  return fail(
+      file, "evaluation.every",
+      "is " + std::to_string(evaluation.every) +
+          " under FSDP1 that shards nothing, which is not described; expected 0, or a shard "
+          "group of several ranks");
 }
 
 Result<void> check_globs(const Job& job, const std::vector<std::string>& globs,
@@ -168,15 +169,17 @@ Result<void> check_model(const LlamaConfig& model, const Plan& plan, const std::
 Result<void> check_setup(const LlamaConfig& model, const Plan& plan, const std::string& file) {
   if (plan.pytorch.setup != ModelSetup::meta || !describes_pytorch(plan.operators)) return {};
   if (plan.runtime == RuntimeName::ddp) {
-    return fail(file, "pytorch.setup",
-                "is \"meta\", but DDP takes only parameters that have storage; expected \"host\" or "
-                "\"device\"");
+    return fail(
+        file, "pytorch.setup",
+        "is \"meta\", but DDP takes only parameters that have storage; expected \"host\" or "
+        "\"device\"");
   }
   if (plan.runtime == RuntimeName::fsdp1 && model.tied_embeddings) {
-    return fail(file, "pytorch.setup",
-                "is \"meta\", but FSDP1's param_init_fn, module by module, would untie embedding and "
-                "head of model '" +
-                    model.name + "'; expected \"host\", \"device\", or a model that is not tied");
+    return fail(
+        file, "pytorch.setup",
+        "is \"meta\", but FSDP1's param_init_fn, module by module, would untie embedding and "
+        "head of model '" +
+            model.name + "'; expected \"host\", \"device\", or a model that is not tied");
   }
   return {};
 }
@@ -216,8 +219,8 @@ Result<void> check_runtime(const Plan& plan, const std::string& file) {
 // backward.
 Result<void> check_offload(const Job& job, const std::string& file) {
   const Plan& plan = job.plan;
-  if (plan.runtime != RuntimeName::fsdp1 || !plan.offload.parameters ||
-      shard_group_size(job) > 1 || plan.precision.param != plan.precision.storage) {
+  if (plan.runtime != RuntimeName::fsdp1 || !plan.offload.parameters || shard_group_size(job) > 1 ||
+      plan.precision.param != plan.precision.storage) {
     return {};
   }
   return fail(file, "offload.parameters",

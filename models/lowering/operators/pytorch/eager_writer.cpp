@@ -420,7 +420,8 @@ Slot EagerWriter::plain_linear_backward(const Linear& l, const LinearBackward& a
   Slot dx = kNone, dw = kNone, db = kNone, dw_product = kNone, db_product = kNone;
   const auto of_input = [&] {
     if (!needs_dx) return;
-    dx = add({item_size(l.type) * z.T * l.in, Category::temporaries, Role::activation_gradient, {}});
+    dx =
+        add({item_size(l.type) * z.T * l.in, Category::temporaries, Role::activation_gradient, {}});
     multiply(l, dx, product_key(l, Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
              {Operand::of(at.dy), z.T * l.out}, {weight, l.out * l.in});
   };
