@@ -89,15 +89,15 @@ TEST(Fsdp1, ObeysTheLaws) {
 // after it. Where gradients outlive steps, every second step finds them where it did.
 TEST(Fsdp1, CastsSumsOfGradientsIntoAnotherBuffer) {
   const std::string plan = "sharding = {strategy = 'no_shard'}\nprecision = {reduce = 'bf16'}\n";
-  EXPECT_EQ(lower(fsdp1_job(plan, 2), 0).cycle, 1U);
+  EXPECT_EQ(lower(fsdp1_job(plan, 2), 0).cycle, 1);
   Job zeros = fsdp1_job(plan + "pytorch = {zero_grad = 'zeros'}\n", 2);
   const RankProgram alternating = lower(zeros, 0);
-  ASSERT_EQ(alternating.cycle, 2U);
+  ASSERT_EQ(alternating.cycle, 2);
   EXPECT_EQ(alternating.number_of(4), alternating.number_of(2));
   EXPECT_EQ(alternating.number_of(5), alternating.number_of(3));
   EXPECT_EQ(tests::broken_laws(alternating), std::vector<std::string>());
   zeros.plan.batch.accumulation = 2;
-  EXPECT_EQ(lower(zeros, 0).cycle, 1U);
+  EXPECT_EQ(lower(zeros, 0).cycle, 1);
 }
 
 std::vector<std::int64_t> locals(const FlatParameter& flat) {
