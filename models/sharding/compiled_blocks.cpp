@@ -34,14 +34,10 @@ Result<void> check_compiled_blocks(const Job& job, const std::string& plan_file)
   if (job.model.has_query_key_norms()) {
     return refuse("operators", "runs a model that normalizes queries and keys", "another model");
   }
-  const LayerAttention attention = layer_attention(job, false);
-  if (attention.chosen.kernel == AttentionKernel::math) {
-    return refuse("pytorch.attention", "takes the math path (" + attention.chosen.reason + ")",
+  const ChosenAttention attention = layer_attention(job, false).chosen;
+  if (attention.kernel == AttentionKernel::math) {
+    return refuse("pytorch.attention", "takes the math path (" + attention.reason + ")",
                   "another one, precision.param \"bf16\" or pytorch.repeat_kv = true");
-  }
-  if (attention.head_size != job.model.head_dim) {
-    return refuse("pytorch.attention", "pads heads to multiples of 8",
-                  "\"efficient\", or a model with other heads");
   }
   if (std::any_of(job.units.begin(), job.units.end(),
                   [&](const Unit& unit) { return is_inside_block(job, unit); })) {

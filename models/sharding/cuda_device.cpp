@@ -15,6 +15,18 @@ int compute_capability(const Machine& machine) {
   return after.ec == std::errc() && minor < 10 ? 10 * major + minor : 0;
 }
 
+int threads_of_multiprocessor(const DeviceTraits& device) {
+  switch (device.compute_capability) {
+    case 75: return 1024;
+    case 86:
+    case 87:
+    case 89:
+    case 120:
+    case 121: return 1536;
+    default: return 2048;
+  }
+}
+
 DeviceTraits cuda_device(int compute_capability, int multiprocessors, bool has_fused_attention) {
   return {DeviceKind::cuda, compute_capability, multiprocessors,
           (compute_capability >= 90 ? 32 : 8) * kMiB, has_fused_attention};

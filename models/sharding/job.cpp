@@ -6,6 +6,7 @@
 #include "models/plan/plan_words.hpp"
 #include "models/sharding/compiled_blocks.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/layer_attention.hpp"
 #include "models/sharding/program_size.hpp"
 #include "models/sharding/pytorch_device.hpp"
 #include "models/sharding/pytorch_support.hpp"
@@ -51,6 +52,18 @@ Result<void> check_groups(const Job& job, const std::string& file) {
                     " ranks; expected a divisor, true, false or \"auto\"");
   }
   return {};
+}
+
+// Where FSDP1 shards nothing, its steps differ by turns, as those between evaluations do besides.
+Result<void> check_evaluation(const Job& job, const std::string& file) {
+  const EvaluationPlan& evaluation = job.plan.evaluation;
+  const bool is_whole = job.plan.runtime == RuntimeName::fsdp1 && shard_group_size(job) == 1;
+  if (evaluation.every == 0 || !is_whole) return {};
+  return fail(
+      file, "evaluation.every",
+      "is " + std::to_string(evaluation.every) +
+          " under FSDP1 that shards nothing, which is not described; expected 0, or a shard "
+          "group of several ranks");
 }
 
 Result<void> check_globs(const Job& job, const std::vector<std::string>& globs,
@@ -275,16 +288,25 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                            " exceeds the model's max_position_embeddings, " +
                            std::to_string(job.model.context));
   }
-  if (!implementation_of(plan).makes_masks && job.model.has_window(job.model.layers - 1) &&
+  const bool has_masks = describes_pytorch(plan.operators) && implementation_of(plan).makes_masks;
+  if (!has_masks && job.model.has_window(job.model.layers - 1) &&
       plan.batch.sequence > job.model.sliding_window) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's sliding_window, " +
                            std::to_string(job.model.sliding_window) +
                            "; attention is described without the window");
   }
+  if (plan.operators == OperatorSetName::pytorch_compile &&
+      layer_attention(job, false).head_size != job.model.head_dim) {
+    job.warnings.push_back("pytorch.attention: flash attention pads heads of " +
+                           std::to_string(job.model.head_dim) +
+                           " elements to a multiple of 8, which is not described of compiled "
+                           "blocks");
+  }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_offload(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_cast_sums(job, plan_file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_evaluation(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");
       !ok) {

@@ -38,9 +38,9 @@ Result<void> check_loop(const Plan& plan, const std::string& file) {
   const auto refuse = [&](bool is_set, const char* field, const std::string& value,
                           const std::string& other, const std::string& expected) -> Result<void> {
     if (!is_set) return {};
-    return fail(file, field,
-                "is " + value + " with " + other + ", which is not described; expected " +
-                    expected);
+    return fail(
+        file, field,
+        "is " + value + " with " + other + ", which is not described; expected " + expected);
   };
   const bool is_eager = plan.operators == OperatorSetName::pytorch_eager;
   const bool is_whole = plan.pytorch.loss == LossKind::whole;
@@ -73,9 +73,9 @@ Result<void> check_reentrant(const Plan& plan, const std::string& file) {
   const auto refuse = [&](bool is_set, const std::string& other,
                           const std::string& expected) -> Result<void> {
     if (!is_set) return {};
-    return fail(file, "checkpointing.use_reentrant",
-                "is true with " + other +
-                    ", which is not described yet; expected false, or " + expected);
+    return fail(
+        file, "checkpointing.use_reentrant",
+        "is true with " + other + ", which is not described yet; expected false, or " + expected);
   };
   constexpr int kNoReshardInBackward = 10;  // in the recomputation
   const int minor = nearest_described(plan.pytorch.version).minor;
@@ -84,20 +84,21 @@ Result<void> check_reentrant(const Plan& plan, const std::string& file) {
       !ok) {
     return ok;
   }
-  if (auto ok = refuse(plan.wrap.policy != WrapPolicy::transformer,
-                       "wrap.policy \"" + std::string(word(plan.wrap.policy)) + '"',
-                       "\"transformer\"");
+  if (auto ok =
+          refuse(plan.wrap.policy != WrapPolicy::transformer,
+                 "wrap.policy \"" + std::string(word(plan.wrap.policy)) + '"', "\"transformer\"");
       !ok) {
     return ok;
   }
-  if (auto ok = refuse(minor < kNoReshardInBackward,
-                       "PyTorch " + to_string(plan.pytorch.version), "2.10 or later");
+  if (auto ok = refuse(minor < kNoReshardInBackward, "PyTorch " + to_string(plan.pytorch.version),
+                       "2.10 or later");
       !ok) {
     return ok;
   }
   if (auto ok = refuse(!plan.frozen.empty(), "frozen modules", "frozen = []"); !ok) return ok;
   if (auto ok = refuse(plan.lora.rank > 0, "adapters", "lora.rank = 0"); !ok) return ok;
-  if (auto ok = refuse(runs_in_trainer(plan), "pytorch.loop \"trainer\"", "\"plain\""); !ok) return ok;
+  if (auto ok = refuse(runs_in_trainer(plan), "pytorch.loop \"trainer\"", "\"plain\""); !ok)
+    return ok;
   return refuse(plan.pytorch.autocast != Autocast::none, "pytorch.autocast",
                 "pytorch.autocast = \"none\"");
 }

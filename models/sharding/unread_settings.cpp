@@ -34,6 +34,12 @@ std::vector<Unread> in_a_trainer(const Plan& plan) {
            "a Trainer lets go of them before backward"}};
 }
 
+std::vector<Unread> in_adapters(const Plan& plan) {
+  const bool is_wide = plan.lora.rank > 0 && plan.lora.dtype == AdapterDType::fp32;
+  return {{"lora.dtype", is_wide && plan.precision.storage == DType::fp32,
+           "precision.storage is fp32 already"}};
+}
+
 // With parameters on the host the optimizer steps there.
 std::vector<Unread> on_the_host(const Plan& plan) {
   const bool steps_there = plan.offload.parameters;
@@ -64,7 +70,7 @@ std::vector<std::string> unread_settings(const Job& job) {
            job.own_device.kind == DeviceKind::cpu,
        "Foreshard's kernels on a CPU are deterministic always"}};
   if (is_pytorch) {
-    for (auto* more : {without_choice, in_a_trainer, on_the_host}) {
+    for (auto* more : {without_choice, in_a_trainer, in_adapters, on_the_host}) {
       for (Unread& unread : more(plan)) all.push_back(std::move(unread));
     }
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/lowering/runtimes/fsdp2.hpp"
+#include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::lowering {
 namespace {
@@ -25,8 +26,9 @@ std::int64_t root_rounded_up(std::int64_t n) {
 
 // split_with_sizes_copy: as many blocks as fill the device.
 void Fsdp2::scratch_of_copy_out(UnitId unit, std::int64_t ranks) {
-  constexpr std::int64_t kThreads = 2048, kThreadsOfBlock = 64;  // of a multiprocessor
-  const std::int64_t most = job_.device.multiprocessors * kThreads / kThreadsOfBlock;
+  constexpr std::int64_t kThreadsOfBlock = 64;
+  const std::int64_t most = static_cast<std::int64_t>(job_.device.multiprocessors) *
+                            threads_of_multiprocessor(job_.device) / kThreadsOfBlock;
   const std::int64_t times = group(Group::shard).size / ranks;
   const auto& parameters = layout(unit).parameters;
   const auto sum_of_blocks = [&](std::int64_t block) {

@@ -15,11 +15,11 @@ struct PyTorchRules {
   bool flash_keeps_random_state = true;  // on the device, for backward
   bool flash_rounds_large_heads = true;  // those of more than 128 up to a multiple of 64, not 32
   bool efficient_keeps_random_state = false;  // memory-efficient attention too
-  bool slices_are_nodes = false;         // autograd copies gradients of full-range slices
-  bool rotary_uses_cublas = true;        // transformers' table of angles is a matrix product
-  bool workspace_per_product = false;    // each matrix product takes and returns its own
-  bool checkpoint_input_dies_last = false;  // of the arguments of a checkpointed block
-  std::int64_t scan_base = 511;             // CUB's temporaries, in bytes
+  bool slices_are_nodes = false;              // autograd copies gradients of full-range slices
+  bool rotary_uses_cublas = true;             // transformers' table of angles is a matrix product
+  bool workspace_per_product = false;         // each matrix product takes and returns its own
+  bool checkpoint_input_dies_last = false;    // of the arguments of a checkpointed block
+  std::int64_t scan_base = 511;               // CUB's temporaries, in bytes
   std::int64_t sort_base = 16895;
   std::int64_t unique_bytes = 1279;
   // FSDP2.

@@ -180,6 +180,17 @@ TEST(LlamaConfig, WindowsOfAttentionCountWhereTheFamilyUsesThem) {
   EXPECT_EQ(window("qwen3", {{"use_sliding_window", "true"}}), 4096);
 }
 
+TEST(LlamaConfig, LayersHaveAWindowFromOneOn) {
+  using Changes = std::map<std::string, std::string>;
+  const auto first = [](Changes changes) {
+    changes["use_sliding_window"] = "true";
+    return good_config(family("qwen2", changes)).first_window_layer;
+  };
+  EXPECT_EQ(first({}), 28);
+  EXPECT_EQ(first({{"max_window_layers", "1"}}), 1);
+  EXPECT_EQ(good_config(family("mistral", {{"max_window_layers", "1"}})).first_window_layer, 0);
+}
+
 TEST(LlamaConfig, RotaryEmbeddingsOfAnyTypeAreRead) {
   const auto kind = [](const std::string& scaling) {
     return good_config(one("rope_scaling", scaling)).rope_scaling.kind;

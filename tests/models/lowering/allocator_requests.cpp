@@ -21,6 +21,9 @@ Requests requests(const RankProgram& program, int first, int last) {
         lines.push_back("- " + std::to_string(numbers[i.target]));
       }
     }
+    for (const auto& [made, left] : program.carried) {
+      if (const auto number = numbers.extract(made)) numbers[left] = number.mapped();
+    }
   }
   return lines;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace foreshard::tests {
@@ -47,7 +48,14 @@ class Walk {
       instruction(step, i);
     }
     if (depth != 0) complain("range left open");
+    for (const auto& [made, left] : program_.carried) {
+      BufferState& state = buffers_[static_cast<std::size_t>(made)];
+      if (!state.allocated || state.freed) continue;
+      buffers_[static_cast<std::size_t>(left)] = std::exchange(state, {});
+      carried_.insert(left);
+    }
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (carried_.contains(static_cast<BufferId>(b))) continue;
       if (buffers_[b].allocated && !buffers_[b].freed && !program_.buffers[b].persistent) {
         complain("buffer " + describe(static_cast<BufferId>(b)) + " outlives its step");
         buffers_[b].freed = true;
@@ -175,6 +183,7 @@ class Walk {
   const int host_;  // lane of the host
   std::vector<BufferState> buffers_;
   std::vector<Clock> clocks_;
+  std::set<BufferId> carried_;  // for the next step to free
   std::map<EventId, Clock> events_;
   std::string step_;
   std::size_t index_ = 0;

@@ -2,6 +2,16 @@
 
 namespace foreshard::lowering {
 
+namespace {
+
+LayerAttention unpadded_attention(const Job& job) {
+  LayerAttention layer = layer_attention(job, false);
+  layer.head_size = job.model.head_dim;
+  return layer;
+}
+
+}  // namespace
+
 CompiledBlock::CompiledBlock(const Job& job, const BlockSite& site)
     : w_(job),
       site_(site),
@@ -15,7 +25,7 @@ CompiledBlock::CompiledBlock(const Job& job, const BlockSite& site)
       to_down_(projection("mlp.down_proj", w_.z.D, w_.z.F, job.model.mlp_bias)),
       norm1_(norm("input_layernorm")),
       norm2_(norm("post_attention_layernorm")),
-      attention_(declare_attention(w_, layer_attention(job, false))) {
+      attention_(declare_attention(w_, unpadded_attention(job))) {
   const auto tokens = [this](std::int64_t width) { return w_.tensor(w_.of(w_.z.T * width)); };
   x_ = tokens(w_.z.D);
   q0_ = tokens(to_q_.out);

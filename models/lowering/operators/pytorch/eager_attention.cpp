@@ -85,8 +85,8 @@ void flash_forward(EagerWriter& w, const EagerAttention& a, const AttentionForwa
     w.allocate(a.random_state);
     w.allocate(a.seed);
   }
-  w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_flash_attention", inputs(a, at),
-           {Operand::of(out), Operand::of(a.lse)});
+  w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_flash_attention",
+           inputs(a, at), {Operand::of(out), Operand::of(a.lse)});
   if (w.rules.flash_keeps_random_state) {
     w.free({split_lse, split_out});
   } else {
@@ -104,8 +104,8 @@ void efficient_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
   if (at.computes_lse) w.allocate(a.lse);
   const bool accumulates_wide = w.z.is_16_bit && w.z.d > 128;
   const Slot wide = accumulates_wide ? w.scratch(4 * w.z.T * w.z.H * w.z.d) : kNone;
-  w.launch(attention_key(w, a, Operator::attention), "aten::_scaled_dot_product_efficient_attention",
-           inputs(a, at), outputs(a, at));
+  w.launch(attention_key(w, a, Operator::attention),
+           "aten::_scaled_dot_product_efficient_attention", inputs(a, at), outputs(a, at));
   w.free({wide});
   if (!at.keeps) w.free({a.lse, a.random_state, a.seed});
 }
@@ -123,8 +123,7 @@ void cudnn_forward(EagerWriter& w, const EagerAttention& a, const AttentionForwa
 }
 
 // Gradients of queries, keys and values, allocated.
-AttentionGradients gradients(EagerWriter& w, const EagerAttention& a,
-                             const AttentionBackward& at) {
+AttentionGradients gradients(EagerWriter& w, const EagerAttention& a, const AttentionBackward& at) {
   if (at.results.dq != kNone) {
     for (const Slot slot : {at.results.dq, at.results.dk, at.results.dv}) w.allocate(slot);
     return at.results;
@@ -177,8 +176,7 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
   }
   if (!a.pads_heads()) return g;
   for (Slot* const padded : {&g.dv, &g.dk, &g.dq}) {
-    const Slot sliced =
-        w.make("aten::constant_pad_nd", w.bytes(*padded) / d * w.z.d, {*padded});
+    const Slot sliced = w.make("aten::constant_pad_nd", w.bytes(*padded) / d * w.z.d, {*padded});
     w.free({*padded});
     *padded = sliced;
   }
@@ -295,8 +293,7 @@ EagerAttention declare_attention(EagerWriter& w, const LayerAttention& layer) {
   a.out = w.tensor(w.of(T * H * d));
   if (layer.has_mask) {
     constexpr std::int64_t kRow = 8;
-    const std::int64_t row =
-        a.kernel == AttentionKernel::efficient ? round_up(S, kRow) : S;
+    const std::int64_t row = a.kernel == AttentionKernel::efficient ? round_up(S, kRow) : S;
     if (row != S) a.unpadded_bias = w.tensor(w.of(T * S));
     a.bias = w.tensor(w.of(T * row));
   }

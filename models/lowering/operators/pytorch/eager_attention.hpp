@@ -10,10 +10,10 @@ namespace foreshard::lowering {
 // What forward keeps besides queries, keys and values.
 struct EagerAttention {
   AttentionKernel kernel = AttentionKernel::math;
-  std::int64_t kv_heads = 0;   // of the keys and values that the kernel is given
-  std::int64_t head_size = 0;  // likewise
+  std::int64_t kv_heads = 0;       // of the keys and values that the kernel is given
+  std::int64_t head_size = 0;      // likewise
   bool is_given_by_heads = false;  // keys and values, as they are where attention repeats them
-  Slot out = kNone;            // in rows, as the output projection reads it
+  Slot out = kNone;                // in rows, as the output projection reads it
   Slot lse = kNone;
   Slot random_state = kNone, seed = kNone;
   // A mask as the numbers that are added to the scores, before and after rows are padded to 8 numbers.
@@ -32,8 +32,8 @@ EagerAttention declare_attention(EagerWriter& w, const LayerAttention& layer);
 
 struct AttentionForward {
   Slot q = kNone, k = kNone, v = kNone;  // they stay
-  bool keeps = true;                     // what backward needs; otherwise `result` is the caller's to free
-  bool is_dispatched = false;            // under selective checkpointing's dispatch mode
+  bool keeps = true;           // what backward needs; otherwise `result` is the caller's to free
+  bool is_dispatched = false;  // under selective checkpointing's dispatch mode
   // Logarithms of the rows' sums, which flash attention returns always (should_compute_logsumexp).
   bool computes_lse = true;
 };

@@ -122,8 +122,8 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
   const Slot wide = product(w, s.rows, key, a.probabilities, values);
   w.write(a.result, "aten::_to_copy", {wide});
   const Slot dropped_v = at.keeps && v == a.values ? kNone : v;
-  w.free({wide, dropped, repeated, dropped_values, dropped_queries, mask, dropped_v, k, q,
-          returned});
+  w.free(
+      {wide, dropped, repeated, dropped_values, dropped_queries, mask, dropped_v, k, q, returned});
 }
 
 AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention& a,

@@ -20,7 +20,9 @@ void EagerBlock::backward() {
     given_ = stream_;
   }
   w_.enter(to_down_.module);
-  if (again) {
+  // Scaling what an adapter adds needs nothing that was saved.
+  const bool scales_first = w_.requires_gradient(down_) && !to_down_.factors.empty();
+  if (again && !scales_first) {
     w_.recompute();
     w_.enter(to_down_.module);
   }
@@ -66,8 +68,8 @@ Slot EagerBlock::product_gradient(Slot other) {
 void EagerBlock::mlp_backward(bool again) {
   if (!w_.requires_gradient(down_)) return;
   const Slot d_product = w_.linear_backward(
-      to_down_,
-      {given_, product_, again, nullptr, given_ == stream_ && w_.requires_gradient(h_)});
+      to_down_, {given_, product_, again, nullptr, given_ == stream_ && w_.requires_gradient(h_),
+                 again && !to_down_.factors.empty()});
   if (d_product == kNone) return;
   w_.enter(mlp_);
   const Slot d_up = w_.requires_gradient(up_) ? like("aten::mul", up_, {d_product, silu_}) : kNone,

@@ -8,8 +8,9 @@
 namespace foreshard::lowering {
 namespace {
 
-// By the arguments of a checkpointed block that is given it.
+// By the arguments of a checkpointed block that is given it; without gradients none holds any.
 bool is_held_by_checkpoint(const EagerWriter& w, const DecoderMask& mask) {
+  if (!w.has_backward()) return false;
   for (std::int64_t i = 0; i < w.z.layers; ++i) {
     if (w.job.model.has_window(i) == mask.has_window &&
         is_checkpointed(w.job, static_cast<std::size_t>(i))) {
@@ -24,8 +25,7 @@ bool is_held_by_checkpoint(const EagerWriter& w, const DecoderMask& mask) {
 void end_of_inner_model(EagerWriter& w, Slot x) {
   bool is_any_checkpointed = false;
   for (std::int64_t i = 0; i < w.z.layers; ++i) {
-    is_any_checkpointed |=
-        w.has_backward() && is_checkpointed(w.job, static_cast<std::size_t>(i));
+    is_any_checkpointed |= w.has_backward() && is_checkpointed(w.job, static_cast<std::size_t>(i));
   }
   w.drop({x});
   const auto drop = [&w](Shared shared, std::int64_t bytes) {
@@ -77,8 +77,8 @@ Segment eager_head(const Job& job, GradMode grad) {
   w.segment.output = logits;
 
   w.begin(w.segment.forward);
-  w.set_requires_gradient(
-      x, input_has_gradient(job, has_gradients(job), job.tree.find("model.norm")));
+  w.set_requires_gradient(x,
+                          input_has_gradient(job, has_gradients(job), job.tree.find("model.norm")));
   const Slot normalized = norm_forward(w, norm, x);
   if (w.code.norm_replaces_input) w.drop({x});
   if (w.code.has_inner_model) end_of_inner_model(w, x);

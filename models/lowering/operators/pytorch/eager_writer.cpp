@@ -172,7 +172,7 @@ void EagerWriter::product_into(Slot out, const CostKey& key, std::vector<Operand
 }
 
 void EagerWriter::sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t width) {
-  const RowSumScratch sum = row_sum_scratch(rows, width, job.device.multiprocessors);
+  const RowSumScratch sum = row_sum_scratch(rows, width, job.device);
   allocate(out);
   if (sum.partial == 0) return update(out, "aten::sum", {of});
   const Slot partial = scratch(sum.partial), semaphores = scratch(sum.semaphores);
@@ -383,6 +383,7 @@ Slot EagerWriter::adapted_backward(const Linear& l, const LinearBackward& at) {
   if (is_wide || (!needs_plain && !keeps_dy)) free({d_sum});
   GradientSum own;
   GradientSum& sum = at.joins == nullptr ? own : *at.joins;
+  if (at.recomputes) recompute();
   enter(up.module);
   const Slot d_low = plain_linear_backward(up, {d_product, l.low, at.recomputed});
   enter(down.module);
@@ -419,7 +420,8 @@ Slot EagerWriter::plain_linear_backward(const Linear& l, const LinearBackward& a
   Slot dx = kNone, dw = kNone, db = kNone, dw_product = kNone, db_product = kNone;
   const auto of_input = [&] {
     if (!needs_dx) return;
-    dx = add({item_size(l.type) * z.T * l.in, Category::temporaries, Role::activation_gradient, {}});
+    dx =
+        add({item_size(l.type) * z.T * l.in, Category::temporaries, Role::activation_gradient, {}});
     multiply(l, dx, product_key(l, Operator::matmul_input_gradient, {z.T, l.in, l.out, 0}),
              {Operand::of(at.dy), z.T * l.out}, {weight, l.out * l.in});
   };

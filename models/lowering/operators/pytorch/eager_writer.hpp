@@ -156,6 +156,8 @@ class EagerWriter {
     bool recomputed = false;       // saved tensors die before the incoming gradient
     GradientSum* joins = nullptr;  // what its input's gradient is added to
     bool keeps_dy = false;
+    bool recomputes =
+        false;  // a checkpointed block, when the first tensor that it saved is asked for
   };
   // Gradients of weight and bias, accumulated, and the input's, which it returns; kNone where none of it
   // is asked for.

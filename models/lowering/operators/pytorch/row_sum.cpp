@@ -4,12 +4,12 @@
 #include <bit>
 
 #include "models/lowering/operators/pytorch/eager_writer.hpp"
+#include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::lowering {
 
-// aten/src/ATen/native/cuda/Reduce.cuh, setReduceConfig: the reduced dimension is not contiguous; blocks
-// of 2048 threads a multiprocessor.
-RowSumScratch row_sum_scratch(std::int64_t rows, std::int64_t columns, int multiprocessors) {
+// aten/src/ATen/native/cuda/Reduce.cuh, setReduceConfig: the reduced dimension is not contiguous.
+RowSumScratch row_sum_scratch(std::int64_t rows, std::int64_t columns, const DeviceTraits& device) {
   const std::int64_t vector = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
   const std::int64_t most = 512 / vector;
   const auto power = [most](std::int64_t n) {
@@ -21,7 +21,8 @@ RowSumScratch row_sum_scratch(std::int64_t rows, std::int64_t columns, int multi
   width = std::min(power(columns / vector), most / height);
   if (rows < 16 * height && rows < 256) return {};
   const std::int64_t per_thread = ceil_div(rows, height), grid = ceil_div(columns / vector, width);
-  const std::int64_t room = multiprocessors * (2048 / (width * height));
+  const std::int64_t room =
+      device.multiprocessors * (threads_of_multiprocessor(device) / (width * height));
   if (per_thread < 256 || grid > room) return {};
   const std::int64_t parts =
       std::max(std::min(ceil_div(room, grid), ceil_div(per_thread, 16)), ceil_div(per_thread, 256));

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 
+#include "models/base/device_traits.hpp"
+
 namespace foreshard::lowering {
 
 struct RowSumScratch {
   std::int64_t partial = 0, semaphores = 0;  // bytes; 0: it needs none
 };
-RowSumScratch row_sum_scratch(std::int64_t rows, std::int64_t columns, int multiprocessors);
+RowSumScratch row_sum_scratch(std::int64_t rows, std::int64_t columns, const DeviceTraits& device);
 
 }  // namespace foreshard::lowering
