@@ -9,7 +9,9 @@
 #include "models/plan/plan_words.hpp"
 #include "models/question/asked.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/layer_attention.hpp"
 #include "models/sharding/pytorch_device.hpp"
+#include "models/sharding/pytorch_support.hpp"
 
 namespace foreshard {
 namespace {
@@ -59,6 +61,16 @@ std::string other_settings(const Question& question) {
   return text;
 }
 
+std::string built_on(ModelSetup setup) {
+  switch (setup) {
+    case ModelSetup::host: return "the model built on the CPU";
+    case ModelSetup::device: return "the model built on the GPU";
+    case ModelSetup::meta:
+    case ModelSetup::automatic: break;
+  }
+  return "the model built on the meta device";
+}
+
 }  // namespace
 
 std::string question_line(const Question& question) {
@@ -87,6 +99,8 @@ std::vector<std::string> assumptions(const Job& job) {
   }
   const PyTorchPlan& pytorch = job.plan.pytorch;
   found.emplace_back(implementation_of(job.plan).assumed);
+  if (pytorch.attention == AttentionBackend::automatic) found.push_back(attention_in_words(job));
+  if (pytorch.setup == ModelSetup::automatic) found.push_back(built_on(model_setup(job.plan)));
   if (pytorch.attention_mask == AttentionMask::none) found.emplace_back("no padding");
   if (pytorch.autocast == Autocast::none) found.emplace_back("no autocast");
   if (job.machine_id.empty() && !job.machine) {

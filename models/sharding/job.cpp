@@ -229,21 +229,6 @@ Result<void> check_offload(const Job& job, const std::string& file) {
               "sharding.strategy that shards over more than one rank");
 }
 
-// Sums that FSDP1 casts change places from step to step where they outlive steps, and steps with
-// evaluations repeat after their own number.
-Result<void> check_cast_sums(const Job& job, const std::string& file) {
-  const Plan& plan = job.plan;
-  const bool casts_sums =
-      plan.runtime == RuntimeName::fsdp1 && shard_group_size(job) == 1 &&
-      plan.precision.reduce.value_or(plan.precision.param) != plan.precision.storage;
-  if (!casts_sums || plan.evaluation.every == 0 || plan.pytorch.zero_grad == ZeroGrad::none) {
-    return {};
-  }
-  return fail(file, "evaluation.every",
-              "is not 0 where FSDP1 casts sums of gradients that outlive a step, which is not "
-              "described yet; expected 0, or pytorch.zero_grad = \"none\"");
-}
-
 DeviceTraits own_device_of(const Plan& plan, DeviceTraits own) {
   own.is_deterministic = own.kind == DeviceKind::cuda && plan.pytorch.deterministic;
   return own;
@@ -305,7 +290,6 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   }
   if (auto ok = check_groups(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_offload(job, plan_file); !ok) return tl::unexpected(ok.error());
-  if (auto ok = check_cast_sums(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_evaluation(job, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_globs(job, plan.sharding.keep_after_forward, plan_file,
                             "sharding.keep_after_forward");
