@@ -133,7 +133,7 @@ TEST(Fsdp1, PadsOnlyTheLastShardOfAFlatParameterOfItsOwn) {
   EXPECT_TRUE(root.paddings.empty());
   EXPECT_EQ(locals(root), (std::vector<std::int64_t>{17}));
   EXPECT_EQ(root.cut, 15);
-  EXPECT_EQ(rank_classes(job, 4), (std::vector<int>{0, 0, 0, 1}));
+  EXPECT_EQ(rank_classes(job, 4), (std::vector<int>{0, 0, 0, 3}));
 }
 
 std::ptrdiff_t host_waits(const Program& step) {
