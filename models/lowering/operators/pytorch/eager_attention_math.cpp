@@ -120,10 +120,11 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
     return;
   }
   const Slot wide = product(w, s.rows, key, a.probabilities, values);
+  if (copies_keys) w.free({dropped_values});  // a copy that only the product held
   w.write(a.result, "aten::_to_copy", {wide});
   const Slot dropped_v = at.keeps && v == a.values ? kNone : v;
-  w.free(
-      {wide, dropped, repeated, dropped_values, dropped_queries, mask, dropped_v, k, q, returned});
+  w.free({wide, dropped, repeated, copies_keys ? kNone : dropped_values, dropped_queries, mask,
+          dropped_v, k, q, returned});
 }
 
 AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention& a,
