@@ -27,7 +27,7 @@ void PlainLoop::micro_step(int number) {
   // input that is a leaf of it.
   for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::window_mask,
                             Shared::mask, Shared::sines, Shared::cosines, Shared::positions,
-                            Shared::embedded, Shared::embedded_gradient, Shared::loss}) {
+                            Shared::embedded_gradient, Shared::embedded, Shared::loss}) {
     free_shared(held);
   }
 }

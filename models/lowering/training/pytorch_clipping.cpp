@@ -186,8 +186,7 @@ void PyTorchClipping::clip_flat_shards(const std::vector<OptimizerTensors>& tens
     returned = tensors_.make("aten::_to_copy", element_, {total});
   }
   multiply(tensors, clamped);
-  tensors_.free({local, factor, clamped});
-  if (returned != kNone) emit_.free(total);
+  tensors_.free({local, returned == kNone ? kNone : total, factor, clamped});
   return_norm(returned == kNone ? total : returned);
 }
 

@@ -59,9 +59,11 @@ void PyTorchLoop::step(Program& target, std::int64_t number, MicroSteps form) {
   evaluate();
 }
 
-BufferId PyTorchLoop::copied_from_host(std::int64_t bytes, Category category, Role role) {
+BufferId PyTorchLoop::copied_from_host(std::int64_t bytes, Category category, Role role,
+                                       bool stays) {
   const BufferId host = emit_.allocate({bytes, category, role, kNone, Stream::compute, true});
-  const BufferId device = emit_.allocate({bytes, category, role});
+  const BufferId device =
+      emit_.allocate({bytes, category, role, kNone, Stream::compute, false, stays});
   emit_.copy(Stream::compute, Operator::copy_host_to_device, bytes, host, device);
   host_waits();
   emit_.free(host);

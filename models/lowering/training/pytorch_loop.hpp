@@ -30,7 +30,7 @@ class PyTorchLoop {
 
   // The copy is from memory that is not pinned, so that the host waits for it, and for all that the
   // compute stream did before.
-  BufferId copied_from_host(std::int64_t bytes, Category category, Role role);
+  BufferId copied_from_host(std::int64_t bytes, Category category, Role role, bool stays = false);
   void host_waits() { emit_.host_wait(emit_.record(Stream::compute)); }
   void free_shared(Shared which);  // if it is there
 

@@ -13,14 +13,14 @@ TrainerLoop::TrainerLoop(const Job& job, const RankPlace& place, Emitter& emit,
       tensors_(emit) {}
 
 void TrainerLoop::train(std::int64_t number, MicroSteps form) {
-  if (total_ == kNone) total_ = copied_from_host(4, Category::temporaries, Role::loss);
+  if (total_ == kNone) total_ = copied_from_host(4, Category::temporaries, Role::loss, true);
   std::vector<Batch> batches;
   for (std::int64_t m = 0; m < plan_.batch.accumulation; ++m) batches.push_back(load_batch());
   const BufferId items = count_labels(batches);
   const bool is_first = old_loss_ == kNone;
-  std::size_t n = 0;
-  for (const Batch& batch : batches) {
-    for (const BufferId tensor : batch) {
+  std::size_t n = 0;  // a list lets go of its last element first
+  for (auto batch = batches.rbegin(); batch != batches.rend(); ++batch) {
+    for (const BufferId tensor : *batch) {
       if (is_first) old_batch_.push_back(emit_.declare_like(tensor));
       if (number > 1) emit_.free(old_batch_[n]);
       emit_.carry(tensor, old_batch_[n++]);
@@ -52,8 +52,8 @@ void TrainerLoop::micro_step(int number, const Batch& batch, bool has_loss_befor
   const BufferId loss = pass_[Shared::loss];
   if (old_loss_ == kNone) old_loss_ = emit_.declare_like(loss);
   if (has_loss_before) emit_.free(number == 0 ? old_loss_ : before);
-  free_shared(Shared::embedded);
   free_shared(Shared::embedded_gradient);
+  free_shared(Shared::embedded);
   look_at(loss);
 }
 
@@ -98,10 +98,10 @@ BufferId TrainerLoop::count_labels(const std::vector<Batch>& batches) {
 BufferId TrainerLoop::gathered(BufferId tensor) {
   const std::int64_t bytes = emit_.buffer(tensor).bytes, ranks = job_.ranks;
   const BufferId all = tensors_.empty(bytes * ranks);
-  emit_.collective(Stream::compute, Group::world,
-                   {Operator::all_gather, DType::fp32, DType::fp32, DType::fp32,
-                    {bytes * ranks, ranks}},
-                   tensor, all);
+  emit_.collective(
+      Stream::compute, Group::world,
+      {Operator::all_gather, DType::fp32, DType::fp32, DType::fp32, {bytes * ranks, ranks}}, tensor,
+      all);
   emit_.free(tensor);
   return all;
 }

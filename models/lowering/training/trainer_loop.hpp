@@ -34,7 +34,7 @@ class TrainerLoop final : public PyTorchLoop {
   void log();
 
   PyTorchTensors tensors_;
-  BufferId total_ = kNone;          // of the losses since the last report
+  BufferId total_ = kNone;           // of the losses since the last report
   std::vector<BufferId> old_batch_;  // what the step before left: its batches' tensors, its loss
   BufferId old_loss_ = kNone;
 };

@@ -55,7 +55,7 @@ void end_of_inner_model(EagerWriter& w, Slot x) {
     drop_masks();
   }
   if (w.has_backward() || rotary_of(w.job.plan) != Rotary::shared_half) return;
-  for (const Shared table : {Shared::cosines, Shared::sines}) {
+  for (const Shared table : {Shared::sines, Shared::cosines}) {
     drop(table, w.of_stream(w.z.S * w.z.d));
   }
 }
