@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <unistd.h>
 
@@ -29,16 +30,26 @@ class Gui : public Command {
         "and plans; two recordings are compared. The viewer is the program foreshard-gui, which is built where Qt 6 is "
         "installed. `foreshard-gui --help` describes its options; it also writes pictures, for "
         "which "
-        "no display is needed.",
+        "no display is needed. --describe writes what a view states as JSON.",
         {"foreshard gui run.fst", "foreshard gui measured.fst predicted.fst",
-         "foreshard gui plan.toml"}};
+         "foreshard gui plan.toml",
+         "foreshard gui --view whatif --describe - predicted.fst"}};
   }
   void add_to(Options& options) override {
+    options.choice("--view", view_, {"timeline", "memory", "whatif", "compare"},
+                   {"VIEW", "what to begin with", false, "what fits the files"});
+    options.output("--describe", description_,
+                   {"JSON",
+                    "write what the view states, its question, headline, figures and warnings, as "
+                    "JSON (-: to standard output), and end"});
+    options.output("--render", picture_,
+                   {"PICTURE", "write a picture of the view (.png or .svg) and end"});
     options.inputs("FILE", files_, {"FILE", "what to open"});
   }
   Result<int> run() override;
 
  private:
+  std::string view_, description_, picture_;
   std::vector<std::string> files_;
 };
 
@@ -50,7 +61,13 @@ std::string viewer() {
 }
 
 Result<int> Gui::run() {
-  std::vector<std::string> words{viewer(), "--"};
+  std::vector<std::string> words{viewer()};
+  for (const auto& [option, value] : {std::pair("--view", &view_),
+                                      {"--describe", &description_},
+                                      {"--render", &picture_}}) {
+    if (!value->empty()) words.insert(words.end(), {option, *value});
+  }
+  words.emplace_back("--");
   words.insert(words.end(), files_.begin(), files_.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

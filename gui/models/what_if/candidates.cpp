@@ -28,11 +28,7 @@ std::optional<std::vector<Candidate>> predict_candidates(const WhatIfSettings& b
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (is_unwanted) return std::nullopt;
     candidates[n].changes = all[n];
-    const WhatIfSettings settings = with(base, all[n]);
-    const Result<Plan> plan = settings.plan.plan();
-    Result<Job> job = !plan   ? Result<Job>(tl::unexpected(plan.error()))
-                      : first ? replan(*first, *plan, "")
-                              : make_job(settings);
+    Result<Job> job = make_job(with(base, all[n]), first ? &*first : nullptr);
     if (!job) {
       candidates[n].error = job.error();
       continue;
@@ -48,7 +44,7 @@ std::optional<std::vector<Candidate>> predict_candidates(const WhatIfSettings& b
           if (is_unwanted) throw Unwanted();
           return std::move(jobs[n]);
         },
-        base.costs->options(), threads,
+        base.options(), threads,
         [&](std::size_t n, const Job& job, const simulator::Prediction& prediction) {
           const Outcome outcome = figures_of(base, job, prediction);
           Candidate& candidate = candidates[possible[n]];

@@ -9,18 +9,6 @@
 namespace foreshard::gui {
 namespace {
 
-// Errors of the command line's options are those of the controls.
-Error renamed(Error error) {
-  if (error.field == "--ranks") error.field = "ranks";
-  if (error.field == "--nodes") error.field = "nodes";
-  return error;
-}
-
-Result<Job> renamed(Result<Job> job) {
-  if (!job) return tl::unexpected(renamed(job.error()));
-  return job;
-}
-
 // A prediction needs its plan only; the rest of a job stays.
 bool differ_in_plan_alone(const WhatIfSettings& a, WhatIfSettings b) {
   b.plan = a.plan;
@@ -29,24 +17,11 @@ bool differ_in_plan_alone(const WhatIfSettings& a, WhatIfSettings b) {
 
 }  // namespace
 
-Result<Job> make_job(const WhatIfSettings& settings) {
-  const Result<Plan> plan = settings.plan.plan();
-  if (!plan) return tl::unexpected(plan.error());
-  const Machine* machine = settings.costs->machine ? &*settings.costs->machine : nullptr;
-  return renamed(
-      foreshard::make_job(settings.model, *plan, "", settings.ranks, settings.nodes, machine));
-}
-
-Result<Job> Predictor::job_of(const WhatIfSettings& settings) {
-  if (!made_of_ || !differ_in_plan_alone(*made_of_, settings)) return make_job(settings);
-  const Result<Plan> plan = settings.plan.plan();
-  if (!plan) return tl::unexpected(plan.error());
-  return renamed(replan(*job_, *plan, ""));
-}
-
 OutcomePtr Predictor::predict(const WhatIfSettings& settings) {
+  const std::lock_guard lock(mutex_);
   const auto start = std::chrono::steady_clock::now();
-  Result<Job> job = job_of(settings);
+  const bool is_like = made_of_ && differ_in_plan_alone(*made_of_, settings);
+  Result<Job> job = make_job(settings, is_like ? &*job_ : nullptr);
   if (!job) {
     auto outcome = std::make_shared<Outcome>();
     outcome->settings = settings;
@@ -55,14 +30,25 @@ OutcomePtr Predictor::predict(const WhatIfSettings& settings) {
   }
   made_of_ = settings;
   job_ = std::move(*job);
-  simulator::PredictionOptions options = settings.costs->options();
-  options.keeps_memory_records = true;
-  memory_ = simulator::predict(*job_, options, std::move(memory_));
-  auto outcome = std::make_shared<Outcome>(figures_of(settings, *job_, memory_));
-  add_step(*outcome, memory_);
+  // All that views explain it by, so that the document of these settings needs no second prediction.
+  simulator::PredictionOptions options = made_of_->options();
+  options.keeps_memory_records = options.wants_explanation = true;
+  simulator::Prediction memory;
+  if (prediction_) memory = std::move(*prediction_);
+  prediction_ = simulator::predict(*job_, options, std::move(memory));
+  auto outcome = std::make_shared<Outcome>(figures_of(settings, *job_, *prediction_));
+  add_step(*outcome, *prediction_);
   outcome->answered_ns = static_cast<double>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   return outcome;
+}
+
+std::shared_ptr<const PredictedRun> Predictor::take(const WhatIfSettings& settings) {
+  const std::lock_guard lock(mutex_);
+  if (!prediction_ || !(*made_of_ == settings)) return nullptr;
+  auto run = std::make_shared<const PredictedRun>(PredictedRun{*job_, std::move(*prediction_)});
+  prediction_.reset();
+  return run;
 }
 
 Outcome figures_of(const WhatIfSettings& settings, const Job& job,
@@ -75,7 +61,7 @@ Outcome figures_of(const WhatIfSettings& settings, const Job& job,
   outcome.low_ns = static_cast<double>(prediction.step_time_low.count());
   outcome.high_ns = static_cast<double>(prediction.step_time_high.count());
   outcome.tokens_per_s = prediction.tokens_per_s;
-  outcome.mfu = prediction.mfu;
+  outcome.mfu = prediction.has_plausible_mfu() ? prediction.mfu : 0;
   outcome.exposed_ns = static_cast<double>(prediction.exposed_communication.count());
   for (const simulator::RankPeaks& rank : prediction.ranks_memory) {
     outcome.allocated = std::max(outcome.allocated, rank.peaks.allocated);

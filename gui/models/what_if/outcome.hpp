@@ -5,10 +5,12 @@
 #include <QString>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "gui/models/base/colour_role.hpp"
+#include "gui/models/session/document.hpp"
 #include "gui/models/what_if/what_if_settings.hpp"
 #include "models/program/oom_report.hpp"
 
@@ -32,7 +34,8 @@ struct Outcome {
   bool fits = true;
   std::optional<OomReport> oom;
   double step_ns = 0, low_ns = 0, high_ns = 0;  // 0: no answer
-  double tokens_per_s = 0, mfu = 0, exposed_ns = 0;
+  double tokens_per_s = 0, exposed_ns = 0;
+  double mfu = 0;                            // 0: not known, or beyond what a device can do
   std::int64_t allocated = 0, reserved = 0;  // at the peaks
   std::optional<std::int64_t> capacity;
   std::int64_t tokens_of_rank = 0;  // in a step
@@ -47,23 +50,23 @@ struct Outcome {
 };
 using OutcomePtr = std::shared_ptr<const Outcome>;
 
-// Predicts settings one after the other, each in the memory of the one before.
+// Predicts settings one after the other, each in the memory of the one before. May be used from several
+// threads.
 class Predictor {
  public:
   OutcomePtr predict(const WhatIfSettings& settings);
+  // What that outcome was made from. Null where other settings were predicted since, or it was taken.
+  std::shared_ptr<const PredictedRun> take(const WhatIfSettings& settings);
 
  private:
-  Result<Job> job_of(const WhatIfSettings& settings);
-
+  std::mutex mutex_;
   std::optional<WhatIfSettings> made_of_;  // that job_ is of
   std::optional<Job> job_;
-  simulator::Prediction memory_;
+  std::optional<simulator::Prediction> prediction_;  // of job_
 };
 
 // The figures alone, of a prediction that was made elsewhere.
 Outcome figures_of(const WhatIfSettings& settings, const Job& job,
                    const simulator::Prediction& prediction);
-// The job that settings describe; what is wrong names the key as controls do.
-Result<Job> make_job(const WhatIfSettings& settings);
 
 }  // namespace foreshard::gui

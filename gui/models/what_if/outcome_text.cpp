@@ -97,7 +97,7 @@ Verdict sources_of(const Outcome& outcome) {
   return {Role::warn, QString(),
           all ? said("Costs: modelled from the data sheet of %1, no recording of this machine. "
                      "Memory is exact.")
-                    .arg(outcome.settings.costs->name)
+                    .arg(outcome.settings.place())
               : counts};
 }
 

@@ -11,18 +11,11 @@ namespace foreshard::gui {
 namespace {
 
 // As `foreshard predict --trace` writes it, with the prediction that views explain it by.
-DocumentPtr document_of(const WhatIfSettings& settings, const std::atomic<bool>& is_unwanted) {
-  Result<Job> job = make_job(settings);
-  if (!job) return nullptr;
-  simulator::PredictionOptions options = settings.costs->options();
-  options.keeps_memory_records = options.wants_path = options.wants_explanation = true;
-  auto run = std::make_shared<PredictedRun>();
-  run->prediction = simulator::predict(*job, options);
-  if (is_unwanted) return nullptr;
-  run->job = std::move(*job);
+DocumentPtr document_of(std::shared_ptr<const PredictedRun> run, const QString& title) {
+  if (run == nullptr) return nullptr;
   const DocumentPtr made =
       make_document(simulator::to_trace(run->job, run->prediction, "foreshard-gui"),
-                    Source::what_if, QStringLiteral("What-if"), settings.title());
+                    Source::what_if, QStringLiteral("What-if"), title);
   auto document = std::make_shared<Document>(*made);
   document->run = std::move(run);
   return document;
@@ -54,7 +47,7 @@ WhatIf::WhatIf(QObject* parent)
           this,
           [this](const std::shared_ptr<const Started>& started) {
             if (started->settings) return start_from(*started->settings);
-            Q_EMIT trouble(key_error_text(started->settings.error()));
+            start_from_nothing(key_error_text(started->settings.error()));
           },
           [this] { Q_EMIT busy_changed(); }) {
   rest_.setSingleShot(true);
@@ -71,12 +64,31 @@ WhatIf::WhatIf(QObject* parent)
 WhatIf::~WhatIf() = default;
 
 void WhatIf::start_from(WhatIfSettings settings) {
+  why_nothing_.clear();
   start_ = settings;
   undone_from_.clear();
   redone_from_.clear();
   dragged_from_.reset();
   is_moved_ = false;
   take(std::move(settings));
+}
+
+void WhatIf::start_from_nothing(const QString& why) {
+  why_nothing_ = why;
+  prediction_.forget();
+  survey_.forget();
+  publication_.forget();
+  undone_from_.clear();
+  redone_from_.clear();
+  outcome_ = nullptr;
+  surroundings_ = nullptr;
+  error_.reset();
+  rest_.stop();
+  lateness_.stop();
+  is_late_ = false;
+  Q_EMIT outcome_changed();
+  Q_EMIT surroundings_changed();
+  Q_EMIT busy_changed();
 }
 
 void WhatIf::start_from_trace(std::shared_ptr<const traces::Trace> trace, const QString& title) {
@@ -86,7 +98,8 @@ void WhatIf::start_from_trace(std::shared_ptr<const traces::Trace> trace, const 
 }
 
 void WhatIf::change(WhatIfSettings settings) {
-  if (settings == settings_) return;
+  if (settings == settings_ && why_nothing_.isEmpty()) return;
+  why_nothing_.clear();
   if (!dragged_from_) keep(settings_);
   is_moved_ = true;
   take(std::move(settings));
@@ -110,11 +123,23 @@ void WhatIf::set_value(const std::string& key, const std::string& value) {
   apply({{key, value}});
 }
 
+void WhatIf::set_model(const std::string& name) {
+  WhatIfSettings settings = settings_;
+  settings.question.model = start_.question.model;
+  settings.question.model_path = start_.question.model_path;
+  change(with_model(settings_, name).value_or(std::move(settings)));
+}
+
+void WhatIf::set_machine(const std::string& id) {
+  const auto settings = with_machine(settings_, id);
+  change(settings ? *settings : with_place_of(settings_, start_));
+}
+
 void WhatIf::set_ranks(int ranks) {
   WhatIfSettings settings = settings_;
-  settings.ranks = ranks;
-  const auto needed = ceil_divide(ranks, settings.costs->ranks_per_node());
-  settings.nodes = std::max(std::min(settings.nodes, ranks), static_cast<int>(needed));
+  const int nodes = settings.nodes();
+  settings.question.ranks = ranks;
+  settings.question.nodes = std::max(std::min(nodes, ranks), settings.fewest_nodes());
   change(std::move(settings));
 }
 
@@ -138,10 +163,13 @@ void WhatIf::redo() {
 
 std::vector<std::string> WhatIf::differences_of(const WhatIfSettings& settings) const {
   std::vector<std::string> keys = settings.plan.differences(start_.plan);
-  if (!(settings.model == start_.model)) keys.emplace_back("model");
-  if (settings.costs != start_.costs) keys.emplace_back("machine");
-  if (settings.ranks != start_.ranks) keys.emplace_back("ranks");
-  if (settings.nodes != start_.nodes) keys.emplace_back("nodes");
+  const Question &asks = settings.question, &asked = start_.question;
+  if (!(asks.model == asked.model)) keys.emplace_back("model");
+  if (asks.machine_id != asked.machine_id || settings.costs != start_.costs) {
+    keys.emplace_back("machine");
+  }
+  if (asks.ranks != asked.ranks) keys.emplace_back("ranks");
+  if (settings.nodes() != start_.nodes()) keys.emplace_back("nodes");
   return keys;
 }
 
@@ -172,10 +200,10 @@ void WhatIf::unpin(std::size_t pin) {
 QString WhatIf::name_of(const WhatIfSettings& settings) const {
   QStringList words;
   for (const std::string& key : differences_of(settings)) {
-    if (key == "model") words << QString::fromStdString(settings.model.name);
-    if (key == "machine") words << settings.costs->name;
-    if (key == "ranks") words << tr("%n ranks", nullptr, settings.ranks);
-    if (key == "nodes") words << tr("%n nodes", nullptr, settings.nodes);
+    if (key == "model") words << QString::fromStdString(settings.question.model.name);
+    if (key == "machine") words << settings.place();
+    if (key == "ranks") words << tr("%n ranks", nullptr, settings.question.ranks);
+    if (key == "nodes") words << tr("%n nodes", nullptr, settings.nodes());
     if (control_of(key) != nullptr) words << change_text(key, settings.plan);
   }
   return words.isEmpty() ? tr("as it started") : words.join(QStringLiteral(", "));
@@ -229,8 +257,8 @@ void WhatIf::rested() {
 }
 
 void WhatIf::publish() {
-  publication_.request([settings = settings_](const std::atomic<bool>& is_unwanted) {
-    return document_of(settings, is_unwanted);
+  publication_.request([predictor = predictor_, settings = settings_] {
+    return document_of(predictor->take(settings), settings.title());
   });
 }
 

@@ -38,6 +38,10 @@ class WhatIf : public QObject {
   void start_from(WhatIfSettings settings);
   // From the run of a trace, whose costs are fitted off the window's thread.
   void start_from_trace(std::shared_ptr<const traces::Trace> trace, const QString& title);
+  // Without an answer, until something is changed or another start made.
+  void start_from_nothing(const QString& why);
+  // Why there is no answer; empty where there is one.
+  const QString& why_nothing() const { return why_nothing_; }
   const WhatIfSettings& start() const { return start_; }
   const WhatIfSettings& settings() const { return settings_; }
 
@@ -45,6 +49,9 @@ class WhatIf : public QObject {
   void change(WhatIfSettings settings);
   void set_value(const std::string& key, const std::string& value);
   void apply(const Changes& changes) { change(with(settings_, changes)); }
+  // Of the catalogue; else those of the start, which are shown beside them.
+  void set_model(const std::string& name);
+  void set_machine(const std::string& id);
   void set_ranks(int ranks);  // and as many nodes as hold them, if there are fewer
   void reset() { change(start_); }
   // The changes between them, as while a slider is dragged, are undone at once.
@@ -87,7 +94,6 @@ class WhatIf : public QObject {
   void surroundings_changed();
   void pins_changed();
   void busy_changed();
-  void trouble(const QString& sentence);  // a run that cannot be started from
   void document_changed(DocumentPtr document);
 
  private:
@@ -103,6 +109,7 @@ class WhatIf : public QObject {
   void publish();
 
   WhatIfSettings start_, settings_;
+  QString why_nothing_;
   std::vector<WhatIfSettings> undone_from_, redone_from_;  // the last is the nearest
   std::optional<WhatIfSettings> dragged_from_;
   SweepKeys sweep_;

@@ -1,54 +1,65 @@
-// What the what-if panel has set: a model, the costs it is predicted with, ranks, nodes and a plan.
+// What the what-if panel has set: a question whose plan may break rules, and the costs that answer it
+// where they are not those of its machine. Made as the command line makes its questions, so that the same
+// words have the same answer in both.
 #pragma once
 
 #include <QString>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "gui/models/what_if/spelt_plan.hpp"
-#include "models/hardware/hardware.hpp"
-#include "models/llama/llama_config.hpp"
+#include "models/question/asked.hpp"
+#include "models/sharding/job.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::gui {
 
-// What times come from: a machine of the catalogue, or a table fitted to a recording, with the
-// machine that was recorded where the catalogue has it.
-struct CostBasis {
-  QString name;
-  std::optional<Machine> machine;
-  std::optional<simulator::CostTable> table;
-
-  // Without records and explanations. Points into this basis.
-  simulator::PredictionOptions options() const;
-  std::int64_t ranks_per_node() const { return machine ? machine->gpus_per_node : kMaxRanksOfHost; }
-
-  static constexpr std::int64_t kMaxRanksOfHost = 1024;
+// Fitted to a recording, or read from a file.
+struct NamedCosts {
+  QString name;  // "as measured in run.fst"
+  simulator::CostTable table;
 };
-using CostBasisPtr = std::shared_ptr<const CostBasis>;
+using CostsPtr = std::shared_ptr<const NamedCosts>;
 
 struct WhatIfSettings {
-  LlamaConfig model;
-  CostBasisPtr costs;
-  int ranks = 1, nodes = 1;
+  Question question;  // but for its plan
   SpeltPlan plan;
+  CostsPtr costs;  // null: those of the machine
 
-  // "llama-3.1-8b · 8 × H100 SXM".
-  QString title() const;
-  bool operator==(const WhatIfSettings&) const = default;
+  // With the plan. What is wrong with that names the key as controls do.
+  Result<Question> asked() const;
+  // Without records and explanations. Points into these settings.
+  simulator::PredictionOptions options() const;
+
+  int nodes() const { return node_count(question); }
+  int fewest_nodes() const;  // that hold the ranks
+  QString place() const;     // "H100 SXM5 80GB", "as measured in run.fst"
+  QString title() const;     // "llama-3.1-8b · 8 × H100 SXM5 80GB"
+
+  bool operator==(const WhatIfSettings& other) const;
 };
 
-// A machine of the catalogue as a basis; null where it has none of that id.
-CostBasisPtr machine_basis(const std::string& id);
-// llama-3.1-8b on 8 H100 with the default plan.
+// `costs` win over those that are asked for by name.
+Result<WhatIfSettings> settings_of(Asked asked, CostsPtr costs = nullptr);
+
+// The question that a trace answers, of the machine and the nodes that were asked for; a measured run with
+// costs fitted to it. Fitting takes long, so not on the window's thread. An error where the trace does not
+// have all of that: no other machine stands in.
+Result<WhatIfSettings> settings_of(const traces::Trace& trace, const std::string& title);
+
+// llama-3.1-8b on 8 H100.
 WhatIfSettings default_settings();
 
-// The run that a trace is of, with the machine it was predicted for or costs fitted to it. Fitting
-// takes long, so not on the window's thread. An error where the trace has no model and plan.
-Result<WhatIfSettings> settings_of(const traces::Trace& trace, const std::string& title);
+// The same, with another model or machine of the catalogue, or with the keys that a file writes on what the
+// question has without them.
+Result<WhatIfSettings> with_model(WhatIfSettings settings, const std::string& name);
+Result<WhatIfSettings> with_machine(WhatIfSettings settings, const std::string& id);
+WhatIfSettings with_place_of(WhatIfSettings settings, const WhatIfSettings& other);
+Result<WhatIfSettings> with_plan(const WhatIfSettings& settings, ConvertedPlan plan);
+
+// `like`: of settings with the same question but for the plan, shares what plans do not change; may be null.
+Result<Job> make_job(const WhatIfSettings& settings, const Job* like = nullptr);
 
 }  // namespace foreshard::gui

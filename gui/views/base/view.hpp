@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gui/models/session/session.hpp"
+#include "gui/views/base/description.hpp"
 
 namespace foreshard::gui {
 
@@ -36,6 +37,7 @@ class View : public QWidget {
   virtual bool is_busy() const { return false; }
   virtual QString as_text() const { return {}; }  // for the clipboard
   virtual QString status() const { return {}; }   // right end of the status bar
+  virtual Description description() const = 0;    // of what is shown, once it is not busy
   virtual std::vector<KeyHelp> keys() const { return {}; }
 
  Q_SIGNALS:

@@ -23,6 +23,7 @@
 #include "gui/views/compare/compare_inspector.hpp"
 #include "gui/views/compare/history_table.hpp"
 #include "gui/views/compare/waterfall_plot.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -458,6 +459,24 @@ QString CompareView::status() const {
       .arg(choice.rank)
       .arg(text(std::max<std::int64_t>(canvas_->axis().start_ns(), 0)),
            text(canvas_->axis().end_ns()));
+}
+
+Description CompareView::description() const {
+  Description all;
+  all.headline = strip_->accessibleName().trimmed();
+  if (comparison_ == nullptr) return all;
+  const StepComparison& step = comparison_->step;
+  all.question = traces::recorded_question_json(step.candidate.trace->metadata);
+  const profiler::Comparison& whole = *comparison_->whole;
+  all.add_positive("baseline_step_time_ns", whole.baseline_step_ns);
+  all.add_positive("candidate_step_time_ns", whole.candidate_step_ns);
+  all.add("step_time_error", whole.step_time_error < 0 ? DescribedFigure()
+                                                       : DescribedFigure(whole.step_time_error));
+  all.add("peak_allocated_error_bytes", whole.peak_allocated_error_bytes);
+  all.add("peak_reserved_error_bytes", whole.peak_reserved_error_bytes);
+  all.add("events_matched", whole.events_matched);
+  all.add("events_unmatched", whole.events_unmatched());
+  return all;
 }
 
 QString CompareView::as_text() const {

@@ -47,6 +47,7 @@ class CompareView : public View {
   QWidget* inspector() override;
   bool is_busy() const override;
   QString as_text() const override;
+  Description description() const override;
   QString status() const override;
   std::vector<KeyHelp> keys() const override;
 

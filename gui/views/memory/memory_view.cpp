@@ -338,6 +338,12 @@ void MemoryView::keyPressEvent(QKeyEvent* event) {
   }
 }
 
+Description MemoryView::description() const {
+  Description all = description_of(session().current());
+  all.headline = strip_->accessibleName().trimmed();
+  return all;
+}
+
 QString MemoryView::as_text() const {
   const Sentence& sentence = strip_->sentence();
   return QStringList{sentence.lead + QLatin1Char(' ') + sentence.text, sentence.detail,

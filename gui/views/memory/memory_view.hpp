@@ -32,6 +32,7 @@ class MemoryView : public View {
   QWidget* inspector() override { return inspector_; }
   bool is_busy() const override;
   QString as_text() const override;
+  Description description() const override;
   QString status() const override;
   std::vector<KeyHelp> keys() const override;
 

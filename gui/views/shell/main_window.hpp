@@ -51,6 +51,7 @@ class MainWindow : public QMainWindow {
   Search& search() { return search_; }
   Loader& loader() { return loader_; }
   const std::vector<View*>& views() const { return views_; }
+  int view_index() const { return view_; }
   View* current_view() const { return views_[static_cast<std::size_t>(view_)]; }
   WindowActions& actions() { return *actions_; }
   TopBar& top_bar() { return *top_bar_; }

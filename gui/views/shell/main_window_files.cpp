@@ -97,10 +97,10 @@ void MainWindow::read(const std::string& path, const Loader::Steps& steps) {
 }
 
 void MainWindow::read_plan(const std::string& path) {
-  if (const auto plan = read_any_plan(path); !plan) return say(plan.error());
   choose_view(kWhatIfView);
-  const QString left_out = what_if_->load_plan_file(QString::fromStdString(path));
-  if (!left_out.isEmpty()) notice_->show_notice(Role::warn, left_out);
+  const Result<QString> left_out = what_if_->load_plan_file(QString::fromStdString(path));
+  if (!left_out) return say(left_out.error());
+  if (!left_out->isEmpty()) notice_->show_notice(Role::warn, *left_out);
 }
 
 void MainWindow::say(const Error& error) {

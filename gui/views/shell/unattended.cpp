@@ -7,6 +7,7 @@
 #include <QJsonObject>
 #include <QSaveFile>
 #include <QTimer>
+#include <cstdio>
 #include <fstream>
 #include <optional>
 
@@ -57,9 +58,14 @@ std::int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-Result<void> write_timings(const std::string& path, const QJsonObject& timings) {
+Result<void> write_text(const std::string& path, const QByteArray& text) {
+  if (path == "-") {
+    const auto size = static_cast<std::size_t>(text.size());
+    const bool is_written = std::fwrite(text.constData(), 1, size, stdout) == size;
+    if (is_written && std::fflush(stdout) == 0) return {};
+    return fail("", "standard output", "cannot be written");
+  }
   QSaveFile file(QString::fromStdString(path));
-  const QByteArray text = QJsonDocument(timings).toJson();
   if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit())
     return {};
   return fail(path, "", "cannot be written (" + file.errorString().toStdString() + ")");
@@ -107,13 +113,21 @@ Result<void> run_unattended(MainWindow& window, const ViewerOptions& options) {
   if (!options.picture.empty()) {
     if (auto written = write_picture(window, options.picture); !written) return written;
   }
+  if (!options.description.empty()) {
+    const View& view = *window.current_view();
+    const std::string text =
+        description_json(view_name(window.view_index()), view.description()) + '\n';
+    if (auto written = write_text(options.description, QByteArray::fromStdString(text)); !written) {
+      return written;
+    }
+  }
   if (options.timings.empty()) return {};
   QJsonObject timings = frame_times(window);
   timings[QLatin1String("events")] = static_cast<qint64>(events_of(window.session()));
   timings[QLatin1String("open_ms")] = open_ms;
   timings[QLatin1String("first_paint_ms")] = first_paint_ms;
   timings[QLatin1String("resident_bytes")] = static_cast<qint64>(resident_bytes());
-  return write_timings(options.timings, timings);
+  return write_text(options.timings, QJsonDocument(timings).toJson());
 }
 
 }  // namespace foreshard::gui

@@ -9,7 +9,7 @@ namespace foreshard::gui {
 // Gives the window its size, view and range, and its files to read.
 void prepare(MainWindow& window, const ViewerOptions& options);
 
-// Opens the files, waits until all is computed, and writes the picture and the timings that were
+// Opens the files, waits until all is computed, and writes the picture, the description and the timings that were
 // asked for. The error is of the first file that cannot be read, or of what cannot be written.
 Result<void> run_unattended(MainWindow& window, const ViewerOptions& options);
 

@@ -22,7 +22,8 @@ constexpr const char* kHelp = R"(Usage: foreshard-gui [OPTIONS] [FILE...]
 Shows recordings and predictions of FSDP runs: traces (.fst), recordings of
 PyTorch's profiler (JSON, or a folder with one of each rank), Nsight Systems
 exports (SQLite), CUDA memory snapshots, allocator event lists (JSON lines),
-and plans (.toml).
+and plans: Foreshard's (.toml), and configurations of torchtitan, Accelerate,
+DeepSpeed, transformers' Trainer, axolotl and LLaMA-Factory.
 
 Options:
   --view VIEW         begin with timeline, memory, whatif or compare
@@ -31,6 +32,9 @@ Options:
   --range FROM..TO    of the trace's time to show, such as 120ms..1.5s
   --steps A..B        read these steps of the traces (.fst) and no others
   --render PICTURE    write a picture (.png or .svg) and end; needs no display
+  --describe FILE     write what the view states, its question, headline, figures
+                      and warnings, as JSON (-: to standard output), and end;
+                      needs no display
   --timings FILE      draw a fixed tour of zooms and pans, write how long its
                       frames took as JSON, and end; needs no display
   -h, --help          print this and end
@@ -97,6 +101,8 @@ Result<void> set_option(ViewerOptions& options, const std::string& name, const s
   }
   if (name == "--timings") {
     options.timings = value;
+  } else if (name == "--describe") {
+    options.description = value;
   } else if (name == "--view") {
     const auto view = std::find(kViewNames.begin(), kViewNames.end(), value);
     if (view == kViewNames.end()) return wrong("timeline, memory, whatif or compare");
@@ -122,8 +128,9 @@ Result<void> set_option(ViewerOptions& options, const std::string& name, const s
 }
 
 bool takes_value(const std::string& name) {
-  static const std::array<std::string, 7> kNames = {"--render", "--timings", "--view", "--theme",
-                                                    "--size",   "--range",   "--steps"};
+  static const std::array<std::string, 8> kNames = {"--render", "--describe", "--timings",
+                                                    "--view",   "--theme",    "--size",
+                                                    "--range",  "--steps"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
@@ -157,6 +164,10 @@ Result<ViewerOptions> parse_viewer_options(const std::vector<std::string>& argum
     }
   }
   return options;
+}
+
+std::string view_name(int view) {
+  return std::string(kViewNames.at(static_cast<std::size_t>(view)));
 }
 
 std::string viewer_help() {

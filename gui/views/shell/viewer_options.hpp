@@ -17,7 +17,8 @@ namespace foreshard::gui {
 struct ViewerOptions {
   std::vector<std::string> files;
   std::string picture;  // --render; empty: a window
-  std::string timings;  // --timings; empty: none
+  std::string timings;      // --timings; empty: none
+  std::string description;  // --describe; empty: none, -: standard output
   int view = -1;        // index into MainWindow::views(); -1: what fits the files
   QSize size = {1600, 1000};
   bool has_size = false;
@@ -27,10 +28,13 @@ struct ViewerOptions {
   bool shows_help = false;
   bool shows_version = false;
 
-  bool needs_display() const { return picture.empty() && timings.empty(); }
+  bool needs_display() const { return picture.empty() && timings.empty() && description.empty(); }
 };
 
 Result<ViewerOptions> parse_viewer_options(const std::vector<std::string>& arguments);
+
+// As `--view` has it, by the index into MainWindow::views().
+std::string view_name(int view);
 
 std::string viewer_help();
 

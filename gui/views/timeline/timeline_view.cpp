@@ -98,6 +98,12 @@ QString TimelineView::status() const {
            count_figure(static_cast<std::int64_t>(document->trace->events.size())).text());
 }
 
+Description TimelineView::description() const {
+  Description all = description_of(session().current());
+  all.headline = strip_->accessibleName();
+  return all;
+}
+
 std::vector<KeyHelp> TimelineView::keys() const {
   return {
       {tr("Zoom in, out"), tr("W S, Ctrl+wheel")},

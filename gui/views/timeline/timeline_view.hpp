@@ -17,6 +17,7 @@ class TimelineView : public View {
   bool is_busy() const override { return canvas_->is_busy(); }
   QString as_text() const override { return canvas_->as_text(); }
   QString status() const override;
+  Description description() const override;
   std::vector<KeyHelp> keys() const override;
 
   TimelineCanvas& canvas() { return *canvas_; }

@@ -79,7 +79,8 @@ std::vector<StripFigure> answer_figures(const Outcome& outcome, const std::vecto
        Role::text3,
        {}},
       {WhatIf::tr("MFU"),
-       has_time ? Figure{QString::number(outcome.mfu * 100, 'f', 1), QStringLiteral("%")} : nothing,
+       outcome.mfu > 0 ? Figure{QString::number(outcome.mfu * 100, 'f', 1), QStringLiteral("%")}
+                       : nothing,
        {},
        Role::text2,
        {}},

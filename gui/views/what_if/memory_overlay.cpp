@@ -168,7 +168,7 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
   painter.setPen(t[Role::error]);
   draw_figure(painter, QRectF(area().left(), capacity - 18, area().width(), 16), Qt::AlignRight,
               tr("capacity of %1: %2")
-                  .arg(outcome.settings.costs->name, bytes_figure(*outcome.capacity).text()));
+                  .arg(outcome.settings.place(), bytes_figure(*outcome.capacity).text()));
 }
 
 void MemoryOverlay::paintEvent(QPaintEvent*) {

@@ -57,7 +57,7 @@ ModuleEditor::ModuleEditor(const PlanControl& control, QWidget* parent)
 }
 
 void ModuleEditor::build(const WhatIfSettings& settings) {
-  model_ = settings.model;
+  model_ = settings.question.model;
   tree_->clear();
   const ModuleTree modules = llama_modules(model_);
   std::map<ModuleId, QTreeWidgetItem*> items;
@@ -98,7 +98,7 @@ std::string ModuleEditor::checked() const {
 
 void ModuleEditor::show_value(const WhatIfSettings& settings) {
   const QSignalBlocker quiet(tree_);
-  const bool is_other = !(settings.model == model_);
+  const bool is_other = !(settings.question.model == model_);
   if (is_other) build(settings);
   const std::string& value = settings.plan.value(control_.key);
   if (value == value_ && !is_other) return;

@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QSignalBlocker>
+#include <algorithm>
 #include <set>
 
 #include "gui/models/what_if/outcome_text.hpp"
@@ -120,22 +121,16 @@ void PlanPanel::add_run_section(QVBoxLayout& column) {
     nodes_->addItem(QString::number(ranks));
   }
   connect(models_, &QComboBox::textActivated, this, [this](const QString& name) {
-    WhatIfSettings settings = what_if_.settings();
-    const auto model = load_llama_config(name.toStdString());
-    if (model) settings.model = *model;
-    what_if_.change(settings);
+    what_if_.set_model(name.toStdString());
   });
   connect(machines_, qOverload<int>(&QComboBox::activated), this, [this](int index) {
-    WhatIfSettings settings = what_if_.settings();
-    const std::string id = machines_->itemData(index).toString().toStdString();
-    settings.costs = id.empty() ? what_if_.start().costs : machine_basis(id);
-    what_if_.change(settings);
+    what_if_.set_machine(machines_->itemData(index).toString().toStdString());
   });
   connect(ranks_, &QComboBox::textActivated, this,
           [this](const QString& ranks) { what_if_.set_ranks(ranks.toInt()); });
   connect(nodes_, &QComboBox::textActivated, this, [this](const QString& nodes) {
     WhatIfSettings settings = what_if_.settings();
-    settings.nodes = nodes.toInt();
+    settings.question.nodes = nodes.toInt();
     what_if_.change(settings);
   });
 }
@@ -188,21 +183,20 @@ void PlanPanel::add_buttons(QVBoxLayout& column) {
 void PlanPanel::show_run() {
   const WhatIfSettings& settings = what_if_.settings();
   const QSignalBlocker quiet_models(models_), quiet_machines(machines_);
-  const QString model = QString::fromStdString(settings.model.name);
+  const QString model = QString::fromStdString(settings.question.model.name);
   if (models_->findText(model) < 0) models_->addItem(model);
   models_->setCurrentText(model);
-  const CostBasisPtr& start = what_if_.start().costs;
-  const QString fitted = start->table ? start->name : QString();
-  const QString offered = machines_->itemData(0).isNull() ? machines_->itemText(0) : QString();
-  if (fitted != offered) {
-    if (!offered.isEmpty()) machines_->removeItem(0);
-    if (!fitted.isEmpty()) machines_->insertItem(0, fitted);
-  }
-  machines_->setCurrentIndex(settings.costs->table ? 0
-                                                   : machines_->findData(QString::fromStdString(
-                                                         settings.costs->machine->id)));
-  offer(*ranks_, settings.ranks);
-  offer(*nodes_, settings.nodes);
+  // The place of the start comes first where it is none of the catalogue's.
+  const auto listed = [this](const WhatIfSettings& s) {
+    const QString id = QString::fromStdString(s.question.machine_id);
+    return s.costs == nullptr && !id.isEmpty() ? machines_->findData(id) : -1;
+  };
+  if (machines_->itemData(0).isNull()) machines_->removeItem(0);
+  const bool is_listed = listed(what_if_.start()) >= 0;
+  if (!is_listed) machines_->insertItem(0, what_if_.start().place());
+  machines_->setCurrentIndex(std::max(0, listed(settings)));
+  offer(*ranks_, settings.question.ranks);
+  offer(*nodes_, settings.nodes());
 }
 
 void PlanPanel::show_settings() {

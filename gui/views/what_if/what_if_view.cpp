@@ -13,6 +13,8 @@
 #include "gui/views/base/choice_list.hpp"
 #include "gui/views/what_if/answer_figures.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
+#include "models/question/question_json.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::gui {
 
@@ -40,11 +42,6 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   connect(&what_if_, &WhatIf::pins_changed, this, &WhatIfView::show_answer);
   connect(&what_if_, &WhatIf::surroundings_changed, this, &WhatIfView::show_surroundings);
   connect(&what_if_, &WhatIf::busy_changed, this, &View::busy_changed);
-  connect(&what_if_, &WhatIf::trouble, this, [this](const QString& trouble) {
-    tell(tr("The run of this recording cannot be taken up (%1); these are the defaults.")
-             .arg(trouble));
-    what_if_.start_from(default_settings());
-  });
   connect(&what_if_, &WhatIf::document_changed, this,
           [this](const DocumentPtr& document) { this->session().show_what_if(document); });
   connect(neighbours_, &NeighboursTable::applied, &what_if_, &WhatIf::apply);
@@ -83,12 +80,14 @@ void WhatIfView::lay_out() {
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->viewport()->setAutoFillBackground(false);
   plots->setAutoFillBackground(false);
+  plots_ = scroll;
   auto* answer = new QVBoxLayout();
   answer->setSpacing(0);
   answer->addWidget(sentence_);
   answer->addWidget(figures_);
   answer->addSpacing(8);
   answer->addWidget(scroll, 1);
+  answer->addStretch();
   auto* all = new QHBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->setSpacing(0);
@@ -174,12 +173,12 @@ void WhatIfView::showEvent(QShowEvent* event) {
   start();
 }
 
-// From the recording that is shown; what was moved by hand stays, and so does what it was made of.
+// From what is shown; what was moved by hand stays, and so does what it was made of.
 void WhatIfView::start() {
   const bool is_touched = what_if_.can_undo() || what_if_.can_redo();
   const DocumentPtr document = session().current();
   if (is_started_ && (is_touched || document == nullptr)) return;
-  if (document != nullptr && document->source != Source::what_if && document->plan()) {
+  if (document != nullptr && document->source != Source::what_if) {
     what_if_.start_from_trace(document->trace, document->title);
   } else if (!is_started_) {
     what_if_.start_from(default_settings());
@@ -189,6 +188,13 @@ void WhatIfView::start() {
 }
 
 void WhatIfView::show_answer() {
+  const bool has_question = what_if_.why_nothing().isEmpty();
+  for (QWidget* part : std::initializer_list<QWidget*>{panel_, figures_, plots_}) {
+    part->setVisible(has_question);
+  }
+  if (!has_question) {
+    sentence_->set_sentence({Role::warn, tr("No answer:"), what_if_.why_nothing()});
+  }
   memory_->set_variants(variants_of(what_if_));
   rest_.start();
   show_age();
@@ -213,7 +219,7 @@ void WhatIfView::show_age() {
   bars_->set_stale(is_outdated);
   figures_->set_stale(is_outdated);
   sentence_->set_stale(is_outdated);
-  sentence_->set_awaiting(what_if_.is_stale() && !what_if_.error());
+  sentence_->set_awaiting(what_if_.is_stale() && !what_if_.error() && what_if_.why_nothing().isEmpty());
 }
 
 void WhatIfView::show_surroundings() {
@@ -230,6 +236,35 @@ QString WhatIfView::status() const {
   return what_if_.outcome() == nullptr ? QString() : answer_status(*what_if_.outcome());
 }
 
+Description WhatIfView::description() const {
+  Description all;
+  all.headline = sentence_->accessibleName().trimmed();
+  const OutcomePtr& outcome = what_if_.outcome();
+  if (outcome == nullptr) {
+    const DocumentPtr document = session().current();
+    if (document != nullptr) {
+      all.question = traces::recorded_question_json(document->trace->metadata);
+    }
+    return all;
+  }
+  if (const auto job = make_job(outcome->settings)) all.question = question_json(*job);
+  const auto whole = [](double figure) { return static_cast<std::int64_t>(figure); };
+  const bool has_time = outcome->step_ns > 0;
+  all.add_positive("step_time_ns", whole(outcome->step_ns));
+  all.add_positive("step_time_low_ns", whole(outcome->low_ns));
+  all.add_positive("step_time_high_ns", whole(outcome->high_ns));
+  all.add_positive("tokens_per_s", outcome->tokens_per_s);
+  all.add_positive("mfu", outcome->mfu);
+  all.add("exposed_communication_ns",
+          has_time ? DescribedFigure(whole(outcome->exposed_ns)) : DescribedFigure());
+  all.add("peak_reserved_bytes", outcome->reserved);
+  all.add("peak_allocated_bytes", outcome->allocated);
+  for (const std::string& warning : outcome->warnings) {
+    all.warnings.append(QString::fromStdString(warning));
+  }
+  return all;
+}
+
 QString WhatIfView::save_plan(const QString& path) const {
   const Result<Plan> plan = what_if_.settings().plan.plan();
   if (!plan) return key_error_text(plan.error());
@@ -241,14 +276,13 @@ QString WhatIfView::save_plan(const QString& path) const {
   return {};
 }
 
-QString WhatIfView::load_plan_file(const QString& path) {
-  WhatIfSettings settings = what_if_.settings();
-  const Result<ConvertedPlan> read = read_any_plan(path.toStdString(), settings.ranks);
-  if (!read) return QString::fromStdString(read.error().text());
-  const Result<Plan> plan = completed(*read);
-  if (!plan) return QString::fromStdString(plan.error().text());
-  settings.plan = SpeltPlan(*plan);
-  what_if_.change(settings);
+Result<QString> WhatIfView::load_plan_file(const QString& path) {
+  const int ranks = what_if_.settings().question.ranks;
+  const Result<ConvertedPlan> read = read_any_plan(path.toStdString(), ranks);
+  if (!read) return tl::unexpected(read.error());
+  Result<WhatIfSettings> settings = with_plan(what_if_.settings(), *read);
+  if (!settings) return tl::unexpected(settings.error());
+  what_if_.change(std::move(*settings));
   QStringList left_out;
   for (const std::string& warning : conversion_warnings(*read)) {
     left_out.append(QString::fromStdString(warning));
@@ -266,7 +300,9 @@ void WhatIfView::ask_what_to_load() {
   const QString path = QFileDialog::getOpenFileName(
       this, tr("Take a plan"), QString(),
       tr("Plans and configurations (*.toml *.yaml *.yml *.json);;All files (*)"));
-  if (!path.isEmpty()) tell(load_plan_file(path));
+  if (path.isEmpty()) return;
+  const Result<QString> left_out = load_plan_file(path);
+  tell(left_out ? *left_out : QString::fromStdString(left_out.error().text()));
 }
 
 void WhatIfView::tell(const QString& trouble) {
@@ -276,6 +312,7 @@ void WhatIfView::tell(const QString& trouble) {
 void WhatIfView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::canvas]);
+  if (panel_->isHidden()) return;
   const double left = panel_->width();
   const double below = figures_->geometry().bottom() + 8;
   painter.fillRect(QRectF(left, below, width() - left, 1), theme()[Role::line]);

@@ -32,6 +32,7 @@ class WhatIfView : public View {
   bool shows_answer() const { return !rest_.isActive(); }
   QString as_text() const override;
   QString status() const override;
+  Description description() const override;
   std::vector<KeyHelp> keys() const override;
 
   WhatIf& what_if() { return what_if_; }
@@ -42,8 +43,9 @@ class WhatIfView : public View {
 
   // Writes the plan file; a sentence where it cannot be written, or the plan breaks a rule.
   QString save_plan(const QString& path) const;
-  // Takes a plan file's plan; a sentence where it cannot.
-  QString load_plan_file(const QString& path);
+  // Takes what a plan file sets, as `foreshard predict --plan` does. What of the file no plan has, in
+  // sentences.
+  Result<QString> load_plan_file(const QString& path);
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -77,6 +79,7 @@ class WhatIfView : public View {
   NeighboursTable* neighbours_;
   SweepPlot* sweep_;
   SegmentedControl* clock_;
+  QWidget* plots_ = nullptr;
   QBoxLayout* columns_ = nullptr;
   QVBoxLayout *left_ = nullptr, *right_ = nullptr;
 };

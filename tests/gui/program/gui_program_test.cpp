@@ -113,6 +113,42 @@ TEST_F(GuiProgram, DrawsWithoutADisplay) {
   EXPECT_EQ(outcome.out, "PNG1\n");
 }
 
+// A trace of any machine, and plans of this and of another tool: What-if has the command line's figures.
+TEST_F(GuiProgram, DescribesWhatTheCommandLinePredicts) {
+  const Outcome outcome = shell(R"(
+    figures() { grep -oE '"(step_time_ns|step_time_low_ns|tokens_per_s|exposed_communication_ns)": [0-9.]+'; }
+    same() {
+      "$FORESHARD" predict "${@:2}" --trace run.fst --json - >predicted || exit 2
+      "$FORESHARD" gui --view whatif --describe - "${1:-run.fst}" >described || exit 3
+      diff <(figures <predicted) <(figures <described) && grep -c step_time_low_ns described
+    }
+    same '' --model llama-tiny-3m --ranks 16 --nodes 4 --machine h200
+    same '' --model llama-tiny-3m --ranks 4 --machine tpu-v5p
+    printf '[batch]\nmicro_batch = 2\n' >plan.toml
+    same plan.toml --plan plan.toml --model llama-3.1-8b --ranks 8 --machine h100-sxm
+    printf '{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}}' >ds.json
+    same ds.json --plan ds.json --model llama-3.1-8b --ranks 8 --machine h100-sxm
+  )");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "1\n1\n1\n1\n");
+}
+
+TEST_F(GuiProgram, DescribesEveryView) {
+  const Outcome outcome = shell(R"(
+    "$FORESHARD" predict --model llama-tiny-3m --ranks 2 --trace run.fst >/dev/null || exit 2
+    for view in timeline memory whatif; do
+      "$VIEWER" --view $view --describe - run.fst | grep -oE '"(view|headline)": ".+"|"peak_reserved_bytes": [1-9]'
+    done
+    "$VIEWER" --view compare --describe compare.json run.fst run.fst
+    grep -o '"step_time_error": 0' compare.json
+  )");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* words : {"\"view\": \"timeline\"", "\"view\": \"memory\"", "\"view\": \"whatif\"",
+                            "\"peak_reserved_bytes\"", "\"step_time_error\": 0"}) {
+    EXPECT_NE(outcome.out.find(words), std::string::npos) << words << '\n' << outcome.out;
+  }
+}
+
 // Without any font or setting of the machine, and with settings of a desktop for its screen.
 TEST_F(GuiProgram, DrawsTheSameWhateverFontsTheMachineHas) {
   const Outcome outcome = shell(R"(

@@ -21,11 +21,12 @@ const T& one_of(const std::vector<T>& all, std::mt19937& random) {
 
 // A few keys at other values that they offer, on one of the small models.
 WhatIfSettings random_settings(std::mt19937& random) {
-  WhatIfSettings settings = default_settings();
-  settings.model = *load_llama_config(
-      one_of<std::string>({"llama-tiny-3m", "llama-small-14m", "llama-3.2-1b"}, random));
-  settings.costs = machine_basis(one_of<std::string>({"h100-sxm", "a100-sxm-80"}, random));
-  settings.ranks = one_of<int>({1, 2, 4, 8}, random);
+  Asked asked;
+  asked.model = one_of<std::string>({"llama-tiny-3m", "llama-small-14m", "llama-3.2-1b"}, random);
+  asked.machine = one_of<std::string>({"h100-sxm", "a100-sxm-80"}, random);
+  asked.ranks = one_of<int>({1, 2, 4, 8}, random);
+  asked.operators = OperatorSetName::foreshard;
+  WhatIfSettings settings = *settings_of(std::move(asked));
   for (int change = 0; change < 4; ++change) {
     const PlanControl& control = one_of(one_of(plan_controls(), random).controls, random);
     const bool is_toggle = control.kind == ControlKind::toggle;
@@ -42,9 +43,9 @@ WhatIfSettings random_settings(std::mt19937& random) {
 QJsonObject predicted_by_command(const WhatIfSettings& settings, const QString& plan) {
   const QJsonObject answer = command_answer(
       {QStringLiteral("predict"), QStringLiteral("--model"),
-       QString::fromStdString(settings.model.name), QStringLiteral("--machine"),
-       QString::fromStdString(settings.costs->machine->id), QStringLiteral("--ranks"),
-       QString::number(settings.ranks), QStringLiteral("--nodes"), QString::number(settings.nodes),
+       QString::fromStdString(settings.question.model_path), QStringLiteral("--machine"),
+       QString::fromStdString(settings.question.machine_id), QStringLiteral("--ranks"),
+       QString::number(settings.question.ranks), QStringLiteral("--nodes"), QString::number(settings.nodes()),
        QStringLiteral("--plan"), plan});
   EXPECT_FALSE(answer.isEmpty());
   return answer;

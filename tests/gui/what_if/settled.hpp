@@ -7,12 +7,14 @@
 
 namespace foreshard::gui {
 
-// Two ranks of llama-tiny-3m: a prediction takes a few milliseconds.
+// Two ranks of llama-tiny-3m with Foreshard's operators: a prediction takes a few milliseconds.
 inline WhatIfSettings tiny_settings() {
-  WhatIfSettings settings = default_settings();
-  settings.model = *load_llama_config("llama-tiny-3m");
-  settings.ranks = 2;
-  return settings;
+  Asked asked;
+  asked.model = "llama-tiny-3m";
+  asked.operators = OperatorSetName::foreshard;
+  asked.ranks = 2;
+  asked.machine = "h100-sxm";
+  return *settings_of(std::move(asked));
 }
 
 inline bool answers(const WhatIf& what_if) {

@@ -22,7 +22,7 @@ TEST(Surroundings, CandidatesAreWhatPredictionsOfThemselvesAre) {
     const Result<Job> job = make_job(with(base, candidate.changes));
     ASSERT_EQ(static_cast<bool>(job), !candidate.error);
     if (!job) continue;
-    const auto alone = simulator::predict(*job, base.costs->options());
+    const auto alone = simulator::predict(*job, base.options());
     EXPECT_EQ(candidate.fits, alone.fits);
     EXPECT_EQ(candidate.tokens_per_s, alone.tokens_per_s);
     EXPECT_EQ(candidate.step_ns, static_cast<double>(alone.step_time.count()));

@@ -17,12 +17,12 @@ TEST(Outcome, IsWhatAPredictionSays) {
   const OutcomePtr outcome = predictor.predict(settings);
   ASSERT_FALSE(outcome->error);
   const Result<Job> job = make_job(settings);
-  const simulator::Prediction alone = simulator::predict(*job, settings.costs->options());
+  const simulator::Prediction alone = simulator::predict(*job, settings.options());
   EXPECT_EQ(outcome->step_ns, static_cast<double>(alone.step_time.count()));
   EXPECT_EQ(outcome->low_ns, static_cast<double>(alone.step_time_low.count()));
   EXPECT_EQ(outcome->high_ns, static_cast<double>(alone.step_time_high.count()));
   EXPECT_EQ(outcome->tokens_per_s, alone.tokens_per_s);
-  EXPECT_EQ(outcome->mfu, alone.mfu);
+  EXPECT_EQ(outcome->mfu, alone.has_plausible_mfu() ? alone.mfu : 0);
   EXPECT_EQ(outcome->exposed_ns, static_cast<double>(alone.exposed_communication.count()));
   EXPECT_EQ(outcome->reserved, alone.ranks_memory.front().peaks.reserved);
   EXPECT_EQ(outcome->capacity, alone.capacity);
@@ -33,7 +33,7 @@ TEST(Outcome, TheCurveReachesThePeakAndStaysInTheStep) {
   const OutcomePtr outcome = predictor.predict(tiny_settings());
   ASSERT_FALSE(outcome->curve.empty());
   const Result<Job> job = make_job(tiny_settings());
-  const simulator::Prediction alone = simulator::predict(*job, outcome->settings.costs->options());
+  const simulator::Prediction alone = simulator::predict(*job, outcome->settings.options());
   std::int64_t highest = 0;
   for (std::size_t n = 0; n < outcome->curve.size(); ++n) {
     const MemoryStep& step = outcome->curve[n];
@@ -185,22 +185,64 @@ TEST(WhatIf, ARestIsSurveyedAndWhatWasMovedBecomesADocument) {
 TEST(WhatIf, StartsFromTheRunOfATrace) {
   const WhatIfSettings settings = tiny_settings();
   const Result<Job> job = make_job(settings);
-  simulator::PredictionOptions options = settings.costs->options();
+  simulator::PredictionOptions options = settings.options();
   options.keeps_memory_records = true;
   const auto trace = std::make_shared<const traces::Trace>(
       simulator::to_trace(*job, simulator::predict(*job, options), "test"));
   WhatIf what_if;
   what_if.start_from_trace(trace, QStringLiteral("run.fst"));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return what_if.settings().ranks == 2; }));
-  EXPECT_EQ(what_if.settings().model.name, "llama-tiny-3m");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return what_if.settings().question.ranks == 2; }));
+  EXPECT_EQ(what_if.settings().question.model.name, "llama-tiny-3m");
   EXPECT_EQ(what_if.settings().plan, settings.plan);
 }
 
-TEST(WhatIf, ATraceWithoutAPlanIsToldOf) {
+// Of that machine, and not of the one that the viewer begins with.
+TEST(WhatIf, ATraceIsAnsweredForItsOwnMachine) {
+  for (const char* machine : {"h200", "mi300x", "tpu-v5p"}) {
+    Asked asked;
+    asked.model = "llama-tiny-3m";
+    asked.ranks = 4;
+    asked.nodes = 2;
+    asked.machine = machine;
+    const WhatIfSettings settings = *settings_of(std::move(asked));
+    const Result<Job> job = make_job(settings);
+    ASSERT_TRUE(job) << job.error().text();
+    simulator::PredictionOptions options = settings.options();
+    options.keeps_memory_records = true;
+    const simulator::Prediction prediction = simulator::predict(*job, options);
+    const auto trace = std::make_shared<const traces::Trace>(
+        simulator::to_trace(*job, prediction, "test"));
+    WhatIf what_if;
+    what_if.start_from_trace(trace, QStringLiteral("run.fst"));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return what_if.outcome() != nullptr; }, 30'000)) << machine;
+    EXPECT_EQ(what_if.settings().question.machine_id, machine);
+    EXPECT_EQ(what_if.settings().nodes(), 2);
+    EXPECT_EQ(what_if.outcome()->step_ns, static_cast<double>(prediction.step_time.count()));
+    EXPECT_EQ(what_if.outcome()->reserved, prediction.ranks_memory.front().peaks.reserved);
+  }
+}
+
+TEST(WhatIf, ATraceWithoutAPlanHasNoAnswer) {
   WhatIf what_if;
-  QSignalSpy trouble(&what_if, &WhatIf::trouble);
+  what_if.start_from(tiny_settings());
+  ASSERT_TRUE(rests(what_if));
   what_if.start_from_trace(std::make_shared<const traces::Trace>(), QStringLiteral("notes.json"));
-  ASSERT_TRUE(trouble.wait());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !what_if.why_nothing().isEmpty(); }));
+  EXPECT_TRUE(what_if.why_nothing().contains(QStringLiteral("no model and plan")));
+  EXPECT_EQ(what_if.outcome(), nullptr);
+  EXPECT_FALSE(what_if.is_busy());
+}
+
+// The document is what answered, and not a second prediction.
+TEST(Outcome, WhatItWasMadeFromIsTakenOnce) {
+  Predictor predictor;
+  const OutcomePtr outcome = predictor.predict(tiny_settings());
+  EXPECT_EQ(predictor.take(default_settings()), nullptr);
+  const auto run = predictor.take(tiny_settings());
+  ASSERT_NE(run, nullptr);
+  EXPECT_EQ(static_cast<double>(run->prediction.step_time.count()), outcome->step_ns);
+  EXPECT_TRUE(run->prediction.explanation);
+  EXPECT_EQ(predictor.take(tiny_settings()), nullptr);
 }
 
 TEST(WhatIf, ClosesWhileItWorks) {

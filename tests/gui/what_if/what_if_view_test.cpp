@@ -70,9 +70,9 @@ TEST_F(WhatIfViewTest, AnAnswerThatTakesLongIsAwaitedAboveALine) {
   ASSERT_NE(line, nullptr);
   EXPECT_TRUE(line->isHidden());
   WhatIfSettings large = what_if.settings();
-  large.model = *load_llama_config("llama-3.1-405b");
-  large.ranks = 512;
-  large.nodes = 64;
+  large.question.model = *load_llama_config("llama-3.1-405b");
+  large.question.ranks = 512;
+  large.question.nodes = 64;
   QElapsedTimer since;
   since.start();
   bool was_shown = false;
@@ -382,9 +382,9 @@ TEST_F(WhatIfViewTest, APlanThatIsSavedIsReadBackEqual) {
   const QString path = folder.filePath(QStringLiteral("plan.toml"));
   EXPECT_EQ(view.save_plan(path), QString());
   what_if.reset();
-  EXPECT_EQ(view.load_plan_file(path), QString());
+  EXPECT_EQ(view.load_plan_file(path).value_or(path), QString());
   EXPECT_EQ(what_if.settings().plan, saved);
-  EXPECT_FALSE(view.load_plan_file(folder.filePath(QStringLiteral("none.toml"))).isEmpty());
+  EXPECT_FALSE(view.load_plan_file(folder.filePath(QStringLiteral("none.toml"))));
   EXPECT_FALSE(view.save_plan(QStringLiteral("/nowhere/plan.toml")).isEmpty());
 }
 
