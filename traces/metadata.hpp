@@ -19,6 +19,7 @@
 //
 // and, where they apply:
 //
+//   question                        what the run or the prediction answers, as the object of docs/json.md
 //   instruction_set                 what the kernels of a run on the CPU were computed with
 //   matmul_precision                how products of fp32 are computed: "highest" or "high" (TF32)
 //   tuned_products                  1: kernels of matrix products were timed and the quickest taken

@@ -94,6 +94,7 @@ class Ddp final : public ShardingRuntime {
                      const std::vector<std::size_t>& members);
   BufferId kept_gradient(ParameterId parameter);
   bool is_tied(ParameterId parameter) const;
+  bool sums_in_place() const;
   BufferId sum_of_uses(ParameterId parameter, BufferId second);
   void accumulate(ParameterId parameter, BufferId gradient);
   void put_into_bucket(ParameterId parameter);

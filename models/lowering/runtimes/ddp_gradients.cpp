@@ -6,7 +6,13 @@ namespace foreshard::lowering {
 // Where gradients are no views, autograd's first tensor lives until the next step clears it. Of a tied
 // parameter that is the sum of both its uses.
 BufferId Ddp::lasting_gradient(ParameterId parameter) {
-  return is_tied(parameter) ? kNone : kept_gradient(parameter);
+  const bool is_summed_first = is_tied(parameter) && !(sums_in_place() && first_use_ == kNone);
+  return is_summed_first ? kNone : kept_gradient(parameter);
+}
+
+// What autograd has cast nobody else holds, so that it grows in place (InputBuffer's accumulate).
+bool Ddp::sums_in_place() const {
+  return job_.plan.pytorch.autocast != Autocast::none;
 }
 
 BufferId Ddp::kept_gradient(ParameterId parameter) {
@@ -43,6 +49,12 @@ void Ddp::accumulate_gradients() {
 
 // Autograd adds what comes of both before AccumulateGrad runs.
 BufferId Ddp::sum_of_uses(ParameterId parameter, BufferId second) {
+  if (sums_in_place()) {
+    emit_.launch(Stream::compute, {Operator::add, type_, type_, type_, {numel(parameter)}},
+                 {second}, {first_use_});
+    emit_.free(second);
+    return std::exchange(first_use_, kNone);
+  }
   BufferId sum = kept_gradient(parameter);
   if (sum == kNone) {
     sum = emit_.declare({bytes(parameter), Category::unsharded_gradients, Role::gradient,

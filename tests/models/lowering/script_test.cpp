@@ -23,6 +23,7 @@ class RecordingRuntime final : public ShardingRuntime {
   void allocate_shards(const ModuleBuffers&) override {}
   void begin_step() override {}
   void begin_micro_step(bool) override {}
+  void begin_evaluation() override {}
   void end_step() override {}
   bool ends_differently() const override { return false; }
   void unshard_root_before_forward() override {}
