@@ -115,7 +115,7 @@ TEST_F(GuiProgram, DrawsWithoutADisplay) {
 
 // A trace of any machine, and plans of this and of another tool: What-if has the command line's figures.
 TEST_F(GuiProgram, DescribesWhatTheCommandLinePredicts) {
-  const Outcome outcome = shell(R"(
+  const Outcome outcome = shell(R"sh(
     figures() { grep -oE '"(step_time_ns|step_time_low_ns|tokens_per_s|exposed_communication_ns)": [0-9.]+'; }
     same() {
       "$FORESHARD" predict "${@:2}" --trace run.fst --json - >predicted || exit 2
@@ -128,20 +128,20 @@ TEST_F(GuiProgram, DescribesWhatTheCommandLinePredicts) {
     same plan.toml --plan plan.toml --model llama-3.1-8b --ranks 8 --machine h100-sxm
     printf '{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}}' >ds.json
     same ds.json --plan ds.json --model llama-3.1-8b --ranks 8 --machine h100-sxm
-  )");
+  )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "1\n1\n1\n1\n");
 }
 
 TEST_F(GuiProgram, DescribesEveryView) {
-  const Outcome outcome = shell(R"(
+  const Outcome outcome = shell(R"sh(
     "$FORESHARD" predict --model llama-tiny-3m --ranks 2 --trace run.fst >/dev/null || exit 2
     for view in timeline memory whatif; do
       "$VIEWER" --view $view --describe - run.fst | grep -oE '"(view|headline)": ".+"|"peak_reserved_bytes": [1-9]'
     done
     "$VIEWER" --view compare --describe compare.json run.fst run.fst
     grep -o '"step_time_error": 0' compare.json
-  )");
+  )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   for (const char* words : {"\"view\": \"timeline\"", "\"view\": \"memory\"", "\"view\": \"whatif\"",
                             "\"peak_reserved_bytes\"", "\"step_time_error\": 0"}) {
@@ -151,7 +151,7 @@ TEST_F(GuiProgram, DescribesEveryView) {
 
 // Without any font or setting of the machine, and with settings of a desktop for its screen.
 TEST_F(GuiProgram, DrawsTheSameWhateverFontsTheMachineHas) {
-  const Outcome outcome = shell(R"(
+  const Outcome outcome = shell(R"sh(
     draw() { "$VIEWER" --render $1.png --size 900x700 "$SAMPLES/run.fst.gz"; }
     configure() {
       echo '<!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'"$1"'</fontconfig>' >fonts.conf
@@ -163,7 +163,7 @@ TEST_F(GuiProgram, DrawsTheSameWhateverFontsTheMachineHas) {
     configure ''; draw none
     configure "<match target='pattern'>$screen</match><match target='font'>$screen</match>"; draw screen
     cmp machine.png none.png && cmp none.png screen.png
-  )");
+  )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
 }
 
@@ -183,7 +183,7 @@ TEST_F(GuiProgram, TakesKeysAndEndsOnSigterm) {
     kill -0 $viewer || exit 4
     kill -TERM $viewer
     wait $viewer
-  )");
+  )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
 }
 
@@ -205,7 +205,7 @@ TEST_F(GuiProgram, SomebodyNewFindsTheirWay) {
     "$VIEWER" & viewer=$!
     window_called '^Foreshard$'; echo empty
     kill -TERM $viewer; wait $viewer
-  )");
+  )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   for (const char* words : {"example\n", "opened\n", "empty\n", "theme=dark", "text_scale=1.1",
                             "inspector=false", "run.fst.gz"}) {
@@ -229,7 +229,7 @@ TEST_F(GuiProgram, MemoryAndCompareAreExploredByMouseAndKeys) {
     kill -TERM $viewer; wait $viewer || exit 5
     cmp -s device.svg host.svg && exit 6
     words device.svg; words compare.svg
-  )");
+  )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   for (const char* word : {"Peak", "Owners", "Whatexplains", "Everypair"}) {
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
@@ -253,7 +253,7 @@ TEST_F(GuiProgram, APlanThatWasMovedAndSavedIsPredictedAsShown) {
     grep -q 'micro_batch = 8' saved.toml || exit 6
     figure=$(predict --plan saved.toml | grep -o '[0-9]* tokens/s')
     words what_if.svg | grep -o "${figure/ /}" | head -n 1
-  )");
+  )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("tokens/s"), std::string::npos) << outcome.out;
 }
