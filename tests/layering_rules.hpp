@@ -110,7 +110,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
       "traces/open", "traces/fst", "models/llama", "models/plan"}},
     {"gui/paint", {"gui/models/base"}},
     {"gui/views/base",
-     {"gui/paint", "gui/models/memory", "gui/models/session", "gui/models/timeline", "traces"}},
+     {"models/base", "gui/paint", "gui/models/memory", "gui/models/session", "gui/models/timeline", "traces"}},
     {"gui/views/timeline",
      {"gui/views/base", "gui/models/timeline", "gui/models/memory", "profiler/analysis", "traces"}},
     {"gui/views/inspector",

@@ -36,8 +36,6 @@ constexpr PlanNeed kDdp{[](const Plan& p) { return p.runtime == RuntimeName::ddp
                         "runtime \"ddp\""};
 constexpr PlanNeed kSharding{[](const Plan& p) { return p.runtime != RuntimeName::ddp; },
                              "runtime \"fsdp2\" or \"fsdp1\""};
-constexpr PlanNeed kRecordsStreams{[](const Plan& p) { return p.runtime != RuntimeName::fsdp2; },
-                                   "runtime \"fsdp1\" or \"ddp\""};
 // DDP wraps nothing: "none" is what it does.
 constexpr PlanNeed kWraps{
     [](const Plan& p) { return kSharding.is_met(p) || p.wrap.policy == WrapPolicy::none; },
@@ -556,9 +554,9 @@ std::vector<PlanKey> make_keys() {
        .meaning = "FSDP1's use_orig_params.",
        .needs = {kFsdp1}},
       {.field = FIELD(pytorch.gpu_timing),
-       .meaning = "FSDP1 and DDP: how late the device is when the host frees memory of other "
-                  "streams, the bounds of what record_stream does.",
-       .needs = {kRecordsStreams}},
+       .meaning = "FSDP1: how late the device is when the host frees memory of other streams, the "
+                  "bounds of what record_stream does.",
+       .needs = {kFsdp1}},
       {.field = field_of(
            "pytorch.bucket_cap_mb",
            [](auto& plan) -> auto& { return plan.pytorch.bucket_cap_mb.mebibytes; },

@@ -26,7 +26,7 @@ class Check {
     tables();
     buffers();
     for (std::size_t n = 0; n < program_.programs.size(); ++n) step(n);
-    lifetimes();
+    if (!error_) lifetimes();
     if (error_) return tl::unexpected(*error_);
     return {};
   }

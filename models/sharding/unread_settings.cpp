@@ -40,6 +40,13 @@ std::vector<Unread> in_adapters(const Plan& plan) {
            "precision.storage is fp32 already"}};
 }
 
+// Parameters that are gathered in 16 bits leave autocast nothing to cast.
+std::vector<Unread> with_autocast(const Plan& plan) {
+  return {{"pytorch.autocast",
+           plan.pytorch.autocast == Autocast::bf16 && plan.precision.param == DType::bf16,
+           "parameters and activations are in bf16 already (precision.param)"}};
+}
+
 // With parameters on the host the optimizer steps there.
 std::vector<Unread> on_the_host(const Plan& plan) {
   const bool steps_there = plan.offload.parameters;
@@ -70,7 +77,7 @@ std::vector<std::string> unread_settings(const Job& job) {
            job.own_device.kind == DeviceKind::cpu,
        "Foreshard's kernels on a CPU are deterministic always"}};
   if (is_pytorch) {
-    for (auto* more : {without_choice, in_a_trainer, in_adapters, on_the_host}) {
+    for (auto* more : {without_choice, with_autocast, in_a_trainer, in_adapters, on_the_host}) {
       for (Unread& unread : more(plan)) all.push_back(std::move(unread));
     }
   }

@@ -52,7 +52,9 @@ class Analyser {
 
   Analysis analyse() {
     result_.question = traces::recorded_question_json(trace_.metadata);
-    result_.question_line = traces::recorded_question_line(trace_.metadata);
+    if (traces::recorded_question(trace_.metadata, "trace")) {
+      result_.question_line = traces::recorded_question_line(trace_.metadata);
+    }
     result_.complete = trace_.complete;
     result_.complete_until_ns = trace_.complete_until_ns;
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;

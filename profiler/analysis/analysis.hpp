@@ -123,7 +123,7 @@ struct PredictedOutside {
 };
 
 struct Analysis {
-  std::string question, question_line;  // that the trace answers: as JSON, and in words
+  std::string question, question_line;  // that the trace answers: as JSON; in words, where it is known
   bool complete = true;
   bool predicted = false;
   std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own

@@ -60,7 +60,7 @@ TEST_F(AttentionRuns, TakeThePredictedMemoryByEachKernel) {
     options.insert(options.end(), {"--steps", "3"});
     const json here = run_with("predict", c.cudnn, options);
     // Of a machine that is not here, cuDNN is assumed unless told otherwise.
-    options.insert(options.end(), {"--machine", "h100-sxm"});
+    options.insert(options.end(), {"--machine", "h100-sxm", "--operators", "foreshard"});
     if (c.cudnn == Cudnn::absent) options.insert(options.end(), {"--attention", "plain"});
     const json elsewhere = run_with("predict", Cudnn::absent, options);
     EXPECT_EQ(ran.at("attention"), c.attention);

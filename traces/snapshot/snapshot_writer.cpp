@@ -168,8 +168,10 @@ class SnapshotWriter {
     field("max_split_size", splits_all ? -1 : rules.max_split_size);
     pickle_.text("garbage_collection_threshold");
     pickle_.real(rules.garbage_collection_threshold);
-    pickle_.text("per_process_memory_fraction");
-    pickle_.real(rules.memory_fraction);
+    if (rules.memory_fraction < 1) {
+      pickle_.text("per_process_memory_fraction");
+      pickle_.real(rules.memory_fraction);
+    }
     flag("expandable_segments", rules.expandable_segments);
     pickle_.text("roundup_power2_divisions");
     pickle_.begin_dict();

@@ -75,7 +75,7 @@ TEST(TrainingRecording, ComparesWithItsPredictionByOperator) {
   ASSERT_EQ(train.status, 0) << train.err;
   const auto predict =
       place.run({"predict", "--model", "model", "--plan", "plan.toml", "--ranks", "2", "--device",
-                 "cuda", "--machine", "h100-sxm", "--steps", "3", "--trace", "predicted.fst"});
+                 "cuda", "--machine", "h100-sxm", "--operators", "foreshard", "--steps", "3", "--trace", "predicted.fst"});
   ASSERT_EQ(predict.status, 0) << predict.err;
   const Outcome compared = place.run({"compare", "run.fst", "predicted.fst", "--json", "-"});
   const auto result = nlohmann::json::parse(compared.out, nullptr, false);

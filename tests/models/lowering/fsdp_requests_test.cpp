@@ -130,7 +130,10 @@ bool is_comparable(const RecordedCase& c) {
   if (!model || !plan) return true;  // and an error of the test
   const bool adds_to_kept =
       plan->batch.gradient_sync == When::last && plan->precision.param == plan->precision.reduce;
-  return !model->has_query_key_norms() && !adds_to_kept;
+  const bool is_pytorchs_alone =
+      plan->pytorch.autocast != Autocast::none || !plan->frozen.empty() || plan->lora.rank > 0 ||
+      plan->evaluation.every > 0 || plan->pytorch.loop != TrainingLoop::plain;
+  return !model->has_query_key_norms() && !adds_to_kept && !is_pytorchs_alone;
 }
 
 std::vector<RecordedCase> comparable_cases() {

@@ -106,6 +106,7 @@ OptimizerPlan optimizer(const json& words) {
   plan.name = text.starts_with("sgd") ? OptimizerName::sgd : OptimizerName::adamw;
   plan.kernel = kKernels.at(bar == std::string::npos ? "" : text.substr(bar + 1));
   plan.clip_grad_norm = flag(words, "clip", 1) ? 1.0 : 0.0;
+  if (plan.name == OptimizerName::sgd) plan.weight_decay = 0;  // of torch.optim.SGD, where it is not passed
   return plan;
 }
 

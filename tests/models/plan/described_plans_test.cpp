@@ -14,10 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Types that the recorded steps were given and that nothing reads: of DDP's reductions, of states that SGD
-// lacks.
+// What recorded steps were given and nothing reads: types of DDP's reductions and of states that SGD lacks,
+// thresholds where the memory has no limit, and when a device is that records no stream.
 bool is_of_the_step(const Plan& plan, const std::string& sentence) {
-  return (plan.runtime == RuntimeName::ddp && sentence.starts_with("precision.reduce ")) ||
+  return sentence.starts_with("allocator.garbage_collection_threshold ") ||
+         (plan.runtime == RuntimeName::ddp && (sentence.starts_with("precision.reduce ") || sentence.starts_with("pytorch.gpu_timing "))) ||
          (plan.optimizer.name == OptimizerName::sgd &&
           sentence.starts_with("precision.optimizer_state "));
 }

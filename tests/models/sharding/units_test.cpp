@@ -178,8 +178,7 @@ TEST(Effects, KeysOfOtherOperatorsRuntimesAndPoliciesAreNamed) {
 
 TEST(Effects, KeysThatCountAreNotNamed) {
   EXPECT_EQ(without_effect("runtime = \"fsdp1\"\noperators = \"pytorch-eager\"\n[prefetch]\n"
-                           "limit_all_gathers = false\n[pytorch]\ngpu_timing = \"late\"\n"
-                           "[offload]\npin_memory = false\n"),
+                           "limit_all_gathers = false\n[pytorch]\ngpu_timing = \"late\"\n"),
             Names{});
   EXPECT_EQ(without_effect("[batch]\naccumulation = 2\nall_reduce = \"last\"\n[sharding]\n"
                            "strategy = \"hybrid_shard\"\nshard_group = 2\n"),
