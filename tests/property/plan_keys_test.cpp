@@ -219,6 +219,9 @@ TEST_P(PlanKeys, NoneIsWithoutEffectInSilence) {
     const std::optional<Answer> before = answer(plan, machine);
     if (!before) continue;  // not a plan of this runtime and subject
     for (const PlanKey& key : plan_keys()) {
+      const bool is_one_bucket =  // all adapters are
+          plan.lora.rank > 0 && key.name() == "pytorch.bucket_cap_mb";
+      if (is_one_bucket) continue;
       SCOPED_TRACE(std::string(context.name) + ": " + std::string(key.name()));
       const auto is_silent = [&](const PlanValue& value) {
         Plan turned = plan;
