@@ -79,9 +79,7 @@ void draw_operators(JobDrawer& draw, json& words) {
   const bool is_titan = draw.chance(0.6), is_repeated = is_titan && draw.chance(0.3);
   words["impl"] = is_titan ? "titan" : "hf";
   words["gqa"] = is_repeated ? "repeat" : "native";
-  // Both kept apart: with repeated keys the order of two frees in backward is not the script's.
-  const bool turns_halves = is_titan && draw.chance(0.3);
-  words["rope"] = turns_halves && !is_repeated ? "half" : "complex";
+  words["rope"] = is_titan && draw.chance(0.3) ? "half" : "complex";
   words["loss"] = is_titan && draw.chance(0.2) ? "bf16" : "fp32";
   words["precision"] = draw.one_of<const char*>(
       {"fp32", "bf16_fp32", "bf16", "bf16_none", "pure_bf16", "pure_bf16_fp32"});
