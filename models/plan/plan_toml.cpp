@@ -106,7 +106,9 @@ std::optional<Error> unknown_name(const toml::table& root, const std::string& fi
     if (const PlanKey* key = find_plan_key(name.str()); key && key->section().empty()) continue;
     const bool is_section = std::any_of(
         plan_sections().begin(), plan_sections().end(),
-        [&](const auto& section) { return section.name == name.str() && !section.name.empty(); });
+        [&key = name](const auto& section) {
+          return section.name == key.str() && !section.name.empty();
+        });
     if (!is_section) {
       return Error{with_line(file, name.source()), std::string(name.str()),
                    std::string("is not a ") + (node.is_table() ? "section" : "key") + " of a plan" +
