@@ -118,7 +118,8 @@ ChosenAttention chosen_attention(const AttentionCall& call) {
   std::string refused;
   for (const AttentionKernel kernel : order_of(call)) {
     const std::string reason = refusal(kernel, call);
-    if (reason.empty()) return {kernel, refused.empty() ? first_reason(call) : refused};
+    if (reason.empty() && refused.empty()) return {kernel, first_reason(call), true};
+    if (reason.empty()) return {kernel, refused};
     refused += (refused.empty() ? "" : ", ") + reason;
   }
   return {AttentionKernel::math, refused};

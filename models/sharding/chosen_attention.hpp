@@ -30,6 +30,7 @@ struct AttentionCall {
 struct ChosenAttention {
   AttentionKernel kernel = AttentionKernel::math;
   std::string reason;  // a clause: why this one and none that PyTorch likes better
+  bool is_first_choice = false;
 };
 
 ChosenAttention chosen_attention(const AttentionCall& call);

@@ -1,9 +1,5 @@
 #include "models/sharding/implementation.hpp"
 
-#include <algorithm>
-
-#include "models/plan/plan_keys.hpp"
-
 namespace foreshard {
 namespace {
 
@@ -23,7 +19,8 @@ constexpr Implementation kTorchtitan{.assumed = "a plain Llama in torchtitan's s
                                      .drops_attention_result = false,
                                      .replaces_attention_output = false,
                                      .norm_replaces_input = false,
-                                     .slices_hidden_states = false};
+                                     .slices_hidden_states = false,
+                                     .saves_cudnn_attention = false};
 
 // torchtitan/models/llama3/model/model.py. Its attention is given repeated keys and values, from
 // 2026-01-27 on enable_gqa.
@@ -36,6 +33,7 @@ constexpr Implementation torchtitan_of(std::string_view month, bool repeats_keys
   code.repeats_together = true;
   code.drops_attention_result = true;
   code.norm_replaces_input = true;
+  code.saves_cudnn_attention = true;
   return code;
 }
 
@@ -59,7 +57,8 @@ constexpr Implementation kTransformers{.assumed = "transformers 5.5.4 (no paddin
                                        .drops_attention_result = true,
                                        .replaces_attention_output = true,
                                        .norm_replaces_input = false,
-                                       .slices_hidden_states = true};
+                                       .slices_hidden_states = true,
+                                       .saves_cudnn_attention = true};
 
 }  // namespace
 
@@ -79,21 +78,17 @@ const Implementation& implementation_of(const Plan& plan) {
   return kTorchtitan;
 }
 
-std::vector<std::string> settings_not_read(const Plan& plan) {
-  if (!describes_pytorch(plan.operators)) return {};
-  const Implementation& code = implementation_of(plan);
-  std::vector<std::string_view> decided;
-  if (code.repeats_keys) decided.push_back("pytorch.repeat_kv");
-  if (code.rotary) decided.push_back("pytorch.rope");
-  if (code.loss_in_model) decided.push_back("pytorch.logits");
-  if (code.norm_is_own) decided.push_back("pytorch.rms_norm");
-  std::vector<std::string> found;
-  for (const SpeltKey& key : changed_keys(plan)) {
-    if (std::find(decided.begin(), decided.end(), key.name) == decided.end()) continue;
-    found.push_back(key.name + " = " + key.value +
-                    " has no effect here; it needs pytorch.implementation \"torchtitan\"");
+bool saves_attention(const Plan& plan, AttentionKernel kernel) {
+  if (plan.checkpointing.mode != CheckpointMode::selective || !plan.checkpointing.save_attention) {
+    return false;
   }
-  return found;
+  switch (kernel) {
+    case AttentionKernel::flash:
+    case AttentionKernel::efficient: return true;
+    case AttentionKernel::cudnn: return implementation_of(plan).saves_cudnn_attention;
+    case AttentionKernel::math: break;  // its operators are dispatched one by one
+  }
+  return false;
 }
 
 bool repeats_keys(const Plan& plan) {

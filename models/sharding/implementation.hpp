@@ -10,6 +10,7 @@
 
 #include "models/llama/module_tree.hpp"
 #include "models/plan/plan.hpp"
+#include "models/sharding/chosen_attention.hpp"
 
 namespace foreshard {
 
@@ -54,6 +55,9 @@ struct Implementation {
   bool norm_replaces_input;
   // hidden_states[:, slice_indices, :] before the head.
   bool slices_hidden_states;
+  // What selective checkpointing saves names cuDNN's attention too, not flash and memory-efficient
+  // attention alone (torchtitan's op_sac_save_list from 2025-12-01 on).
+  bool saves_cudnn_attention;
 };
 
 // Where a plan names none, PyTorch's operators are torchtitan's; all others have the modules of
@@ -61,8 +65,8 @@ struct Implementation {
 ImplementationName implementation_name(const Plan& plan);
 const Implementation& implementation_of(const Plan& plan);
 
-// Keys of the plan, not at their defaults, that the implementation decides itself: a sentence each.
-std::vector<std::string> settings_not_read(const Plan& plan);
+// Whether selective checkpointing keeps what attention returns, as the plan has it.
+bool saves_attention(const Plan& plan, AttentionKernel kernel);
 
 bool repeats_keys(const Plan& plan);
 Rotary rotary_of(const Plan& plan);

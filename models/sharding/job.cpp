@@ -256,9 +256,6 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
-  for (std::string& sentence : settings_not_read(plan)) {
-    job.warnings.push_back(std::move(sentence));
-  }
   if (describes_pytorch(plan.operators) && plan.allocator.expandable_segments && job.machine &&
       !has_expandable_segments(*job.machine, plan.pytorch)) {
     job.warnings.push_back(

@@ -24,21 +24,6 @@ DecoderMask mask_of(const Job& job, bool has_window) {
   return mask;
 }
 
-// Names a group of layers where not all attend alike.
-struct AttendingLayers {
-  bool has_mask;
-  std::int64_t count;
-};
-
-std::vector<AttendingLayers> groups_of_layers(const Job& job) {
-  std::vector<AttendingLayers> groups{{false, 0}, {true, 0}};
-  for (std::int64_t i = 0; i < job.model.layers; ++i) {
-    groups[mask_of_layer(job, static_cast<std::size_t>(i)) ? 1 : 0].count++;
-  }
-  std::erase_if(groups, [](const AttendingLayers& g) { return g.count == 0; });
-  return groups;
-}
-
 }  // namespace
 
 std::vector<DecoderMask> decoder_masks(const Job& job) {
@@ -80,16 +65,26 @@ LayerAttention layer_attention(const Job& job, bool has_mask) {
   return layer;
 }
 
+std::vector<AttendingLayers> attending_layers(const Job& job) {
+  std::vector<AttendingLayers> groups{{0, layer_attention(job, false)},
+                                      {0, layer_attention(job, true)}};
+  for (std::int64_t i = 0; i < job.model.layers; ++i) {
+    groups[mask_of_layer(job, static_cast<std::size_t>(i)) ? 1 : 0].count++;
+  }
+  std::erase_if(groups, [](const AttendingLayers& g) { return g.count == 0; });
+  return groups;
+}
+
 std::string attention_in_words(const Job& job) {
-  const std::vector<AttendingLayers> groups = groups_of_layers(job);
+  const std::vector<AttendingLayers> groups = attending_layers(job);
   std::string words;
-  for (const AttendingLayers& group : groups) {
-    const ChosenAttention chosen = layer_attention(job, group.has_mask).chosen;
+  for (const auto& [count, attention] : groups) {
     if (!words.empty()) words += ", and ";
-    words += std::string(attention_name(chosen.kernel)) + " (" + chosen.reason + ")";
+    words +=
+        std::string(attention_name(attention.chosen.kernel)) + " (" + attention.chosen.reason + ")";
     if (groups.size() > 1) {
-      words += " in " + std::to_string(group.count) + " of " + std::to_string(job.model.layers) +
-               " layers";
+      words +=
+          " in " + std::to_string(count) + " of " + std::to_string(job.model.layers) + " layers";
     }
   }
   return words;

@@ -34,6 +34,13 @@ struct LayerAttention {
 
 LayerAttention layer_attention(const Job& job, bool has_mask);
 
+// Layers that attend alike: those without a mask, then those with one.
+struct AttendingLayers {
+  std::int64_t count = 0;
+  LayerAttention attention;
+};
+std::vector<AttendingLayers> attending_layers(const Job& job);
+
 // The kernels of a job's layers with the reasons for them, as a sentence's end: "cuDNN attention (PyTorch
 // 2.11's first choice on sm_90)".
 std::string attention_in_words(const Job& job);

@@ -1,9 +1,13 @@
 #include "models/sharding/unread_settings.hpp"
 
+#include <algorithm>
+
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
 #include "models/sharding/accelerate.hpp"
 #include "models/sharding/implementation.hpp"
+#include "models/sharding/layer_attention.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard {
 namespace {
@@ -18,7 +22,7 @@ struct Unread {
 std::vector<Unread> without_choice(const Plan& plan) {
   const Implementation& code = implementation_of(plan);
   const PyTorchPlan &set = plan.pytorch, usual;
-  const std::string reason = std::string(code.assumed) + " has no such choice";
+  const std::string reason = "it needs pytorch.implementation \"torchtitan\"";
   return {{"pytorch.repeat_kv", code.repeats_keys && set.repeat_kv != usual.repeat_kv, reason},
           {"pytorch.rope", code.rotary && set.rope != usual.rope, reason},
           {"pytorch.logits", code.loss_in_model && set.logits != usual.logits, reason},
@@ -35,9 +39,11 @@ std::vector<Unread> in_a_trainer(const Plan& plan) {
 }
 
 std::vector<Unread> in_adapters(const Plan& plan) {
-  const bool is_wide = plan.lora.rank > 0 && plan.lora.dtype == AdapterDType::fp32;
+  const bool has_adapters = plan.lora.rank > 0;
+  const bool is_wide = has_adapters && plan.lora.dtype == AdapterDType::fp32;
   return {{"lora.dtype", is_wide && plan.precision.storage == DType::fp32,
-           "precision.storage is fp32 already"}};
+           "precision.storage is fp32 already"},
+          {"frozen", has_adapters && !plan.frozen.empty(), "only the adapters of lora.rank train"}};
 }
 
 // Parameters that are gathered in 16 bits leave autocast nothing to cast.
@@ -59,6 +65,45 @@ std::vector<Unread> on_the_host(const Plan& plan) {
            "same"}};
 }
 
+// A bucket takes gradients until it is full, so that one holds all that are smaller than any cap.
+bool fits_one_bucket(const Job& job) {
+  constexpr std::int64_t kSmallestCap = 1 << 20;
+  std::int64_t bytes = 0;
+  for (const Parameter& parameter : job.tree.parameters) {
+    if (parameter.trains) bytes += parameter.numel() * item_size(storage_of(job.plan, parameter));
+  }
+  return bytes <= kSmallestCap;
+}
+
+// Where neither the kernel that a plan names, nor what selective checkpointing is asked to keep, is that of
+// any layer: what there is instead.
+std::vector<std::string> unheeded_attention(const Job& job) {
+  const Plan& plan = job.plan;
+  const bool is_named = plan.pytorch.attention != AttentionBackend::automatic;
+  const bool is_kept =
+      plan.checkpointing.mode == CheckpointMode::selective && plan.checkpointing.save_attention;
+  if (!is_named && !is_kept) return {};
+  const std::vector<AttendingLayers> groups = attending_layers(job);
+  const auto is_first_choice = [](const AttendingLayers& g) {
+    return g.attention.chosen.is_first_choice;
+  };
+  const auto is_saved = [&](const AttendingLayers& g) {
+    return saves_attention(plan, g.attention.chosen.kernel);
+  };
+  std::vector<std::string> sentences;
+  if (is_named && std::none_of(groups.begin(), groups.end(), is_first_choice)) {
+    sentences.push_back("pytorch.attention = " + spelt(std::string(word(plan.pytorch.attention))) +
+                        " is not what runs here, but " + attention_in_words(job));
+  }
+  if (is_kept && std::none_of(groups.begin(), groups.end(), is_saved)) {
+    sentences.push_back(
+        "checkpointing.save: attention is computed again, as the list of what is saved does not "
+        "name " +
+        attention_in_words(job));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 std::vector<std::string> unread_settings(const Job& job) {
@@ -75,7 +120,11 @@ std::vector<std::string> unread_settings(const Job& job) {
       {"pytorch.deterministic",
        plan.pytorch.deterministic && plan.operators == OperatorSetName::foreshard &&
            job.own_device.kind == DeviceKind::cpu,
-       "Foreshard's kernels on a CPU are deterministic always"}};
+       "Foreshard's kernels on a CPU are deterministic always"},
+      {"pytorch.bucket_cap_mb",
+       plan.runtime == RuntimeName::ddp && plan.pytorch.bucket_cap_mb.mebibytes &&
+           fits_one_bucket(job),
+       "all gradients fit into one bucket"}};
   if (is_pytorch) {
     for (auto* more : {without_choice, with_autocast, in_a_trainer, in_adapters, on_the_host}) {
       for (Unread& unread : more(plan)) all.push_back(std::move(unread));
@@ -87,6 +136,9 @@ std::vector<std::string> unread_settings(const Job& job) {
     sentences.push_back(std::string(unread.key) + " = " +
                         spelt(find_plan_key(unread.key)->value_in(plan)) + " has no effect here; " +
                         unread.reason);
+  }
+  if (is_pytorch) {
+    for (std::string& sentence : unheeded_attention(job)) sentences.push_back(std::move(sentence));
   }
   return sentences;
 }

@@ -31,7 +31,7 @@ class HistoryMaker {
  public:
   HistoryMaker(const Prediction& prediction, int rank)
       : prediction_(prediction),
-        rank_class_(prediction.classes[class_of(rank)]),
+        rank_class_(prediction.run.classes[class_of(rank)]),
         timeline_(timeline_of(rank)) {
     for (std::size_t n = 0; n < rank_class_.program.programs.size(); ++n) {
       labels_.push_back(labels_of(rank_class_.program.programs[n]));
@@ -39,7 +39,7 @@ class HistoryMaker {
   }
 
   traces::LabelledHistory run() {
-    result_.history.rules = prediction_.allocator;
+    result_.history.rules = prediction_.run.allocator;
     std::vector<traces::RecordedStream> streams;
     for (const MemoryRecord& record : rank_class_.memory.records) {
       if (record.on_host) continue;
@@ -63,16 +63,16 @@ class HistoryMaker {
 
  private:
   std::size_t class_of(int rank) const {
-    return static_cast<std::size_t>(prediction_.class_of_rank[static_cast<std::size_t>(rank)]);
+    return static_cast<std::size_t>(prediction_.run.class_of_rank[static_cast<std::size_t>(rank)]);
   }
 
   // The rank's own, or that of another one of its class; nothing where no time was predicted.
   const RankTimeline* timeline_of(int rank) const {
-    for (std::size_t t = 0; t < prediction_.timelines.size(); ++t) {
-      const int simulated = prediction_.simulated_ranks[t];
-      const bool stands_for_class = prediction_.engine.one_per_class;
+    for (std::size_t t = 0; t < prediction_.run.timelines.size(); ++t) {
+      const int simulated = prediction_.run.simulated_ranks[t];
+      const bool stands_for_class = prediction_.run.engine.one_per_class;
       if (stands_for_class ? class_of(simulated) == class_of(rank) : simulated == rank) {
-        return &prediction_.timelines[t];
+        return &prediction_.run.timelines[t];
       }
     }
     return nullptr;
@@ -129,7 +129,7 @@ class HistoryMaker {
   EventLabels labels_of(const MemoryRecord& record) const {
     const auto instruction = static_cast<std::size_t>(record.instruction);
     EventLabels labels =
-        labels_[rank_class_.program.number_of(record.step, prediction_.engine.steps)][instruction];
+        labels_[rank_class_.program.number_of(record.step, prediction_.run.engine.steps)][instruction];
     labels.step = record.step;
     if (timeline_ == nullptr) return labels;
     labels.time_us = timeline_->done_ns(static_cast<std::size_t>(record.step), instruction) / 1000;

@@ -14,7 +14,7 @@ void predict_all(std::size_t count, const JobMaker& make, const PredictionOption
   in_parallel(count, threads, [&](std::size_t n, std::size_t thread) {
     Prediction& prediction = of_thread[thread];
     const Job job = make(n);
-    prediction = predict(job, options, std::move(prediction));
+    prediction = predict(job, options, std::move(prediction.run));
     use(n, job, prediction);
   });
 }

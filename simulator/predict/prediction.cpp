@@ -22,31 +22,31 @@ bool precedes(const MemoryFailure& a, const MemoryFailure& b) {
 class Predictor {
  public:
   Predictor(const ProgramSet& set, std::vector<RankProgram> programs, const ChosenCosts& costs,
-            const PredictionOptions& options, Prediction memory)
+            const PredictionOptions& options, SimulatedRun scratch)
       : set_(set),
         programs_(std::move(programs)),
         options_(options),
         costs_(*costs.model),
         limits_memory_(costs.limits_memory),
-        memory_(std::move(memory)) {}
+        before_(std::move(scratch)) {}
 
-  // Of the programs that `before` predicted, which are the set's.
+  // Of the programs of the run `before`, which are the set's.
   Predictor(const ProgramSet& set, const ChosenCosts& costs, const PredictionOptions& options,
-            Prediction before)
+            SimulatedRun before)
       : Predictor(set, {}, costs, options, std::move(before)) {
     is_again_ = true;
-    programs_ = take_programs(memory_);
+    programs_ = take_programs(before_);
   }
 
   Prediction run() {
     const std::size_t classes = programs_.size();
-    result_.class_of_rank = set_.class_of_rank;
+    run_.class_of_rank = set_.class_of_rank;
     result_.warnings = set_.warnings;
-    result_.allocator = set_.allocator;
-    result_.engine.steps = options_.steps;
-    if (is_again_) result_.begins_idle = memory_.begins_idle;
-    result_.classes.resize(classes);
-    memory_.classes.resize(classes);
+    run_.allocator = set_.allocator;
+    run_.engine.steps = options_.steps;
+    if (is_again_) run_.begins_idle = before_.begins_idle;
+    run_.classes.resize(classes);
+    before_.classes.resize(classes);
     lowest_.assign(classes, -1);
     outside_.resize(classes);
     for (std::size_t r = 0; r < set_.class_of_rank.size(); ++r) {
@@ -55,20 +55,20 @@ class Predictor {
     }
     for (std::size_t c = 0; c < classes; ++c) {
       RankProgram& program = programs_[c];
-      RankClass& of = result_.classes[c];
+      RankClass& of = run_.classes[c];
       of.program = wants_every_instruction() ? unrolled(program) : std::move(program);
-      of.costs = std::move(memory_.classes[c].costs);
+      of.costs = std::move(before_.classes[c].costs);
       if (!is_again_) of.costs = counted_costs(of.program, std::move(of.costs));
     }
     simulate_memories();
     report_memory();
     if (options_.wants_time) {
-      for (RankClass& of : result_.classes) {
+      for (RankClass& of : run_.classes) {
         of.costs = priced_costs(of.program, costs_, std::move(of.costs));
       }
       if (longest_ns() >= kForeverNs) forget_costs();
       count_sources();
-      if (failure_ || result_.cost_sources.unknown > 0) {
+      if (run_.failure || result_.cost_sources.unknown > 0) {
         if (options_.keeps_memory_records) simulate_time();
       } else {
         simulate_time();
@@ -98,7 +98,7 @@ class Predictor {
   // The class's memory outside of the allocator, counted once.
   const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
     auto& known = outside_[which];
-    const RankClass& of = result_.classes[which];
+    const RankClass& of = run_.classes[which];
     if (!known) known = costs_.outside_allocator(of.program, of.costs);
     return *known;
   }
@@ -114,55 +114,55 @@ class Predictor {
     memory.keeps_records = options_.keeps_memory_records;
     memory.lists_peak = options_.wants_explanation;
     memory.gpu_timing = set_.gpu_timing;
-    result_.walk = memory;
+    run_.walk = memory;
     if (take_over_memories()) return;
     // Once a class has failed, the others go on to the same point and no further. The lowest ranks
     // have the largest shards, so that the first class is rarely walked a second time.
     std::size_t first_to_fail = 0;
     const auto walk = [&](RankClass& rank_class) {
-      memory.stop = failure_;
+      memory.stop = run_.failure;
       rank_class.memory = simulate_memory(rank_class.program, set_.allocator, memory);
       return rank_class.memory.failure;
     };
-    for (std::size_t c = 0; c < result_.classes.size(); ++c) {
-      const auto failure = walk(result_.classes[c]);
-      if (!failure || (failure_ && !precedes(*failure, *failure_))) continue;
-      failure_ = failure;
-      for (std::size_t before = 0; before < c; ++before) walk(result_.classes[before]);
+    for (std::size_t c = 0; c < run_.classes.size(); ++c) {
+      const auto failure = walk(run_.classes[c]);
+      if (!failure || (run_.failure && !precedes(*failure, *run_.failure))) continue;
+      run_.failure = failure;
+      for (std::size_t before = 0; before < c; ++before) walk(run_.classes[before]);
       first_to_fail = c;
     }
-    if (failure_) report_oom(first_to_fail);
+    if (run_.failure) report_oom(first_to_fail);
   }
 
   // Where the prediction before was of these programs and walks them alike.
   bool take_over_memories() {
-    if (!is_again_ || !memory_.fits || !(memory_.allocator == set_.allocator)) return false;
-    for (const RankClass& before : memory_.classes) {
-      if (!walks_alike(before.memory, set_.allocator, memory_.walk, memory_options_)) return false;
+    if (!is_again_ || before_.failure || !(before_.allocator == set_.allocator)) return false;
+    for (const RankClass& before : before_.classes) {
+      if (!walks_alike(before.memory, set_.allocator, before_.walk, memory_options_)) return false;
     }
-    for (std::size_t c = 0; c < result_.classes.size(); ++c) {
-      result_.classes[c].memory = std::move(memory_.classes[c].memory);
+    for (std::size_t c = 0; c < run_.classes.size(); ++c) {
+      run_.classes[c].memory = std::move(before_.classes[c].memory);
     }
     return true;
   }
 
   void report_oom(std::size_t which) {
     result_.fits = false;
-    result_.oom =
-        oom_report(result_.classes[which].program, failure_->step, failure_->instruction,
-                   lowest_[which], {failure_->requested, failure_->allocated, failure_->reserved});
+    result_.oom = oom_report(
+        run_.classes[which].program, run_.failure->step, run_.failure->instruction, lowest_[which],
+        {run_.failure->requested, run_.failure->allocated, run_.failure->reserved});
   }
 
   void report_memory() {
     std::size_t highest = 0;
-    for (std::size_t r = 0; r < result_.class_of_rank.size(); ++r) {
+    for (std::size_t r = 0; r < run_.class_of_rank.size(); ++r) {
       const RankMemory& memory = memory_of(r);
       const int rank = static_cast<int>(r);
       result_.ranks_memory.push_back({rank, memory.run, memory.peak_host});
       if (memory.run.allocated > memory_of(highest).run.allocated) highest = r;
     }
     for (std::int64_t step = 1; step <= options_.steps; ++step) {
-      for (std::size_t r = 0; r < result_.class_of_rank.size(); ++r) {
+      for (std::size_t r = 0; r < run_.class_of_rank.size(); ++r) {
         const auto& steps = memory_of(r).steps;
         if (static_cast<std::size_t>(step) > steps.size()) continue;
         result_.steps_memory.push_back(
@@ -172,7 +172,7 @@ class Predictor {
     const PeakMoment& peak = memory_of(highest).peak;
     const RankProgram& program = class_of(highest).program;
     if (options_.wants_outside) {
-      result_.outside = outside_of(static_cast<std::size_t>(result_.class_of_rank[highest]));
+      result_.outside = outside_of(static_cast<std::size_t>(run_.class_of_rank[highest]));
     }
     if (options_.wants_explanation && memory_of(highest).run.allocated > 0) {
       result_.explanation = explain_peak(program, memory_of(highest), options_.steps);
@@ -187,7 +187,7 @@ class Predictor {
   }
 
   const RankClass& class_of(std::size_t rank) const {
-    return result_.classes[static_cast<std::size_t>(result_.class_of_rank[rank])];
+    return run_.classes[static_cast<std::size_t>(run_.class_of_rank[rank])];
   }
   const RankMemory& memory_of(std::size_t rank) const { return class_of(rank).memory; }
 
@@ -196,11 +196,11 @@ class Predictor {
   // Of the whole run, were everything that any rank does done one after the other: no schedule of it
   // takes longer.
   double longest_ns() const {
-    std::vector<double> ranks(result_.classes.size());
-    for (const int c : result_.class_of_rank) ++ranks[static_cast<std::size_t>(c)];
+    std::vector<double> ranks(run_.classes.size());
+    for (const int c : run_.class_of_rank) ++ranks[static_cast<std::size_t>(c)];
     double sum = 0;
     for (std::size_t c = 0; c < ranks.size(); ++c) {
-      const RankClass& of = result_.classes[c];
+      const RankClass& of = run_.classes[c];
       sum += ranks[c] * work_ns(of.program, of.costs, options_.steps);
     }
     return sum;
@@ -208,7 +208,7 @@ class Predictor {
 
   // Costs that make a run last forever are somebody's mistake, and no time follows from them.
   void forget_costs() {
-    for (RankClass& rank_class : result_.classes) {
+    for (RankClass& rank_class : run_.classes) {
       for (TaskCost& cost : rank_class.costs.costs) cost.ns = 0;
       for (CostSource& source : rank_class.costs.sources) source = CostSource::unknown;
     }
@@ -219,42 +219,42 @@ class Predictor {
     EngineOptions engine = costs_.engine();
     price_pytorch();
     engine.steps = options_.steps;
-    if (failure_) {
-      engine.stop_step = failure_->step;
-      engine.stop_instruction = failure_->instruction;
+    if (run_.failure) {
+      engine.stop_step = run_.failure->step;
+      engine.stop_instruction = run_.failure->instruction;
     }
     const auto simulate_rank = [&](int rank) {
-      result_.simulated_ranks.push_back(rank);
-      result_.places.push_back(set_.places[static_cast<std::size_t>(rank)]);
+      run_.simulated_ranks.push_back(rank);
+      run_.places.push_back(set_.places[static_cast<std::size_t>(rank)]);
     };
-    result_.engine = engine;
+    run_.engine = engine;
     if (engine.one_per_class) {
       for (const int rank : lowest_) simulate_rank(rank);
     } else {
       for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
     }
     if (needs_last_step_only(engine)) {
-      result_.engine.first_step = engine.first_step = options_.steps;
+      run_.engine.first_step = engine.first_step = options_.steps;
     }
-    result_.timelines = simulate(simulated_ranks(result_), engine, std::move(memory_.timelines));
+    run_.timelines = simulate(simulated_ranks(run_), engine, std::move(before_.timelines));
   }
 
   // Whether the last step takes the same time whatever came before.
   bool needs_last_step_only(const EngineOptions& engine) {
-    const bool is_alone = result_.simulated_ranks.size() == 1 && !engine.shares && !failure_;
+    const bool is_alone = run_.simulated_ranks.size() == 1 && !engine.shares && !run_.failure;
     if (!is_alone || options_.keeps_memory_records || !is_ready_when_idle(engine.host))
       return false;
-    const RankProgram& program = result_.classes.front().program;
-    if (!result_.begins_idle)
-      result_.begins_idle = ends_idle(program.step(options_.steps - 1), program.streams.size());
-    return *result_.begins_idle;
+    const RankProgram& program = run_.classes.front().program;
+    if (!run_.begins_idle)
+      run_.begins_idle = ends_idle(program.step(options_.steps - 1), program.streams.size());
+    return *run_.begins_idle;
   }
 
   // Of programs whose operators are PyTorch's.
   void price_pytorch() {
     const std::optional<HostPace> pace = costs_.pytorch_host();
     if (!pace) return;
-    for (RankClass& rank_class : result_.classes) {
+    for (RankClass& rank_class : run_.classes) {
       if (rank_class.program.operators.empty()) continue;
       rank_class.issue = pytorch_issue_times(rank_class.program, *pace);
     }
@@ -263,11 +263,11 @@ class Predictor {
   void report_time() {
     const auto last = static_cast<std::size_t>(options_.steps);
     std::int64_t step_ns = 0;
-    for (const RankTimeline& timeline : result_.timelines) {
+    for (const RankTimeline& timeline : run_.timelines) {
       step_ns = std::max(step_ns, timeline.step_end_ns[last] - timeline.step_end_ns[last - 1]);
     }
     result_.step_time = Nanoseconds(step_ns);
-    for (const RankTimeline& timeline : result_.timelines) {
+    for (const RankTimeline& timeline : run_.timelines) {
       const std::int64_t closing_ns = timeline.step_end_ns.back() - timeline.step_end_ns[last];
       result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
     }
@@ -280,19 +280,18 @@ class Predictor {
       if (result_.mfu > 1) warn_of_mfu();
     }
     if (options_.wants_path) {
-      result_.path =
-          step_path(simulated_ranks(result_), result_.timelines, options_.steps, result_.engine);
+      result_.path = step_path(simulated_ranks(run_), run_.timelines, options_.steps, run_.engine);
     }
     if (options_.wants_time_basis) {
-      result_.time_basis = time_basis(result_.classes[0].program, result_.classes[0].costs,
+      result_.time_basis = time_basis(run_.classes[0].program, run_.classes[0].costs,
                                       options_.steps, costs_, result_.doubt);
     }
   }
 
   void report_band() {
-    const RankClass& first = result_.classes[0];
+    const RankClass& first = run_.classes[0];
     result_.exposed_communication =
-        Nanoseconds(exposed_communication_ns(first.program, result_.timelines[0], options_.steps));
+        Nanoseconds(exposed_communication_ns(first.program, run_.timelines[0], options_.steps));
     const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
     result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), costs_, span);
     std::tie(result_.step_time_low, result_.step_time_high) =
@@ -310,13 +309,13 @@ class Predictor {
 
   // How often rank 0 pays each of its costs in the last step.
   const std::vector<std::int64_t>& last_step_counts() const {
-    const RankClass& first = result_.classes[0];
+    const RankClass& first = run_.classes[0];
     return first.costs.counts[first.program.number_of(options_.steps)];
   }
 
   // Of the last step: its work, and its memory's requests to the device's driver.
   void count_sources() {
-    const RankClass& first = result_.classes[0];
+    const RankClass& first = run_.classes[0];
     std::array<std::int64_t, static_cast<std::size_t>(CostSource::kCount)> counts{};
     bool has_unknown = false;
     const auto& paid = last_step_counts();
@@ -350,10 +349,10 @@ class Predictor {
   std::vector<int> lowest_;  // rank of each class
   mutable std::vector<std::optional<std::optional<OutsideMemory>>>
       outside_;  // of each that was asked
-  std::optional<MemoryFailure> failure_;
   UnknownCosts unknown_;
-  Prediction memory_;  // what it holds is moved into the result
+  SimulatedRun before_;  // what it holds is moved into the new one
   Prediction result_;
+  SimulatedRun& run_ = result_.run;
 };
 
 }  // namespace
@@ -363,37 +362,38 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 Prediction predict(ProgramSet set, const ChosenCosts& costs, const PredictionOptions& options,
-                   Prediction memory, Clock::time_point start) {
+                   SimulatedRun scratch, Clock::time_point start) {
   std::vector<RankProgram> programs = std::move(set.programs);
-  Prediction prediction = predict(set, std::move(programs), costs, options, std::move(memory));
+  Prediction prediction = predict(set, std::move(programs), costs, options, std::move(scratch));
   prediction.prediction_time = std::chrono::duration_cast<Nanoseconds>(Clock::now() - start);
   return prediction;
 }
 
 }  // namespace
 
-Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory) {
+Prediction predict(ProgramSet set, const PredictionOptions& options, SimulatedRun scratch) {
   const auto start = Clock::now();
   const auto costs = chosen_costs(set.ranks(), set.nodes, options);
-  return predict(std::move(set), costs, options, std::move(memory), start);
+  return predict(std::move(set), costs, options, std::move(scratch), start);
 }
 
-Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory) {
+Prediction predict(const Job& job, const PredictionOptions& options, SimulatedRun scratch) {
   const auto start = Clock::now();
   const auto costs = chosen_costs(job, options);
   ProgramSet set =
-      lower_all(job, costs.model->ranks_per_node(), take_programs(memory), options.run);
+      lower_all(job, costs.model->ranks_per_node(), take_programs(scratch), options.run);
   if (!costs.assumption.empty()) set.warnings.push_back(costs.assumption);
-  return predict(std::move(set), costs, options, std::move(memory), start);
+  return predict(std::move(set), costs, options, std::move(scratch), start);
 }
 
 Prediction predict(const ProgramSet& set, std::vector<RankProgram> programs,
-                   const ChosenCosts& costs, const PredictionOptions& options, Prediction memory) {
-  return Predictor(set, std::move(programs), costs, options, std::move(memory)).run();
+                   const ChosenCosts& costs, const PredictionOptions& options,
+                   SimulatedRun scratch) {
+  return Predictor(set, std::move(programs), costs, options, std::move(scratch)).run();
 }
 
 Prediction predict_again(const ProgramSet& set, const ChosenCosts& costs,
-                         const PredictionOptions& options, Prediction before) {
+                         const PredictionOptions& options, SimulatedRun before) {
   return Predictor(set, costs, options, std::move(before)).run();
 }
 

@@ -1,4 +1,4 @@
-// The prediction: a job, put through the allocator and the engine, and everything derived from it.
+// The prediction: what is derived from a job that was put through the allocator and the engine.
 //
 // Memory first, one walk per class of ranks, without any notion of time; then time, with what the
 // allocator cost the host. Both simulate the set-up and steps 1 to `steps`, as `train` runs them.
@@ -23,6 +23,7 @@
 #include "simulator/predict/memory.hpp"
 #include "simulator/predict/peak_explanation.hpp"
 #include "simulator/predict/program_set.hpp"
+#include "simulator/predict/simulated_run.hpp"
 #include "simulator/predict/step_band.hpp"
 #include "simulator/predict/time_basis.hpp"
 #include "traces/trace.hpp"
@@ -87,14 +88,6 @@ struct SourceCounts {
   std::int64_t measured = 0, fitted = 0, modelled = 0, unknown = 0;
 };
 
-// One class of ranks: equal programs, and so equal memory.
-struct RankClass {
-  RankProgram program;
-  ProgramCosts costs;
-  std::vector<IssueTimes> issue;  // empty: by kind of instruction, as the engine's options have it
-  RankMemory memory;
-};
-
 struct Prediction {
   bool fits = true;
   std::optional<OomReport> oom;
@@ -115,47 +108,29 @@ struct Prediction {
   std::optional<OutsideMemory> outside;      // of the rank of that peak; nothing: unknown, unwanted
   std::optional<Remedies> remedies;          // where somebody looked for them
   std::optional<CheckpointCost> checkpoint;  // likewise
-  AllocatorRules allocator;
   std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
-  MemoryOptions walk;                    // how memory was walked; without a stop
   SourceCounts cost_sources;
   std::string data_sheet;  // the machine whose data sheet answers what no recording does; "": none
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer
   std::vector<std::string> warnings;
 
-  // What all of it was made from. Programs and timelines write equal micro-steps down once, unless
-  // memory records were wanted or tasks slow each other down: `unrolled` gives them all.
-  std::vector<RankClass> classes;
-  std::vector<int> class_of_rank;    // index into `classes`
-  std::vector<int> simulated_ranks;  // the ranks that have a timeline
-  std::vector<RankPlace> places;     // of those
-  EngineOptions engine;              // how they were simulated
-  std::optional<bool> begins_idle;   // the last step, where that was of use (idle_steps.hpp)
-  // Of those; empty without time. Of the last step and what follows where that begins with an idle
-  // device and records are not kept.
-  std::vector<RankTimeline> timelines;
+  SimulatedRun run;  // all of it was derived from this
 };
 
-// Of programs, and of the job that is lowered to them first. `memory`: a prediction that is no longer
-// wanted, whose memory this one takes over.
-Prediction predict(ProgramSet set, const PredictionOptions& options, Prediction memory = {});
-Prediction predict(const Job& job, const PredictionOptions& options, Prediction memory = {});
+// Of programs, and of the job that is lowered to them first. `scratch`: a run that is no longer wanted,
+// whose memory this one takes over.
+Prediction predict(ProgramSet set, const PredictionOptions& options, SimulatedRun scratch = {});
+Prediction predict(const Job& job, const PredictionOptions& options, SimulatedRun scratch = {});
 
 // What a search needs, which asks of many plans on many machines. The first: `programs` are those of
 // `set`, whose own list they were moved out of; costs are at hand, so `options` names none. The second:
-// those that `before` predicted, of the same set but for the allocator's rules, with other costs. They are
+// those of the run `before`, of the same set but for the allocator's rules, with other costs. They are
 // not lowered again, and their memory is walked again only where it could be another one.
 Prediction predict(const ProgramSet& set, std::vector<RankProgram> programs,
                    const ChosenCosts& costs, const PredictionOptions& options,
-                   Prediction memory = {});
+                   SimulatedRun scratch = {});
 Prediction predict_again(const ProgramSet& set, const ChosenCosts& costs,
-                         const PredictionOptions& options, Prediction before);
-
-// The programs of a prediction that is no longer wanted.
-std::vector<RankProgram> take_programs(Prediction& prediction);
-
-// The ranks of a prediction as the engine saw them, for a TaskGraph.
-std::vector<SimulatedRank> simulated_ranks(const Prediction& prediction);
+                         const PredictionOptions& options, SimulatedRun before);
 
 // The prediction as a recording of the run would look; needs keeps_memory_records. `command` goes
 // into the metadata.

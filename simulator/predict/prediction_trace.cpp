@@ -178,8 +178,8 @@ class RankWriter {
 // `run` has what is not of the prediction itself.
 traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run) {
   traces::Trace trace;
-  run.program_hash = program_hash(prediction.classes.at(0).program);
-  run.ranks = static_cast<int>(prediction.class_of_rank.size());
+  run.program_hash = program_hash(prediction.run.classes.at(0).program);
+  run.ranks = static_cast<int>(prediction.run.class_of_rank.size());
   run.predicted = true;
   if (prediction.cost_sources.unknown > 0) {
     run.more["unknown_costs"] = std::to_string(prediction.cost_sources.unknown);
@@ -196,20 +196,20 @@ traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run)
   }
   if (!prediction.data_sheet.empty()) run.more["data_sheet"] = prediction.data_sheet;
   if (prediction.mfu > 0) run.more["mfu"] = std::to_string(prediction.mfu);
-  if (prediction.simulated_ranks.size() < prediction.class_of_rank.size()) {
+  if (prediction.run.simulated_ranks.size() < prediction.run.class_of_rank.size()) {
     std::string classes;
-    for (const int c : prediction.class_of_rank) {
+    for (const int c : prediction.run.class_of_rank) {
       classes += (classes.empty() ? "" : ",") +
-                 std::to_string(prediction.simulated_ranks[static_cast<std::size_t>(c)]);
+                 std::to_string(prediction.run.simulated_ranks[static_cast<std::size_t>(c)]);
     }
     run.more["rank_classes"] = classes;
   }
   trace.metadata = traces::run_metadata(run);
-  for (std::size_t r = 0; r < prediction.timelines.size(); ++r) {
-    const int rank = prediction.simulated_ranks[r];
-    const int c = prediction.class_of_rank[static_cast<std::size_t>(rank)];
-    RankWriter(trace, prediction.classes[static_cast<std::size_t>(c)], prediction.timelines[r],
-               rank, prediction.engine.steps)
+  for (std::size_t r = 0; r < prediction.run.timelines.size(); ++r) {
+    const int rank = prediction.run.simulated_ranks[r];
+    const int c = prediction.run.class_of_rank[static_cast<std::size_t>(rank)];
+    RankWriter(trace, prediction.run.classes[static_cast<std::size_t>(c)], prediction.run.timelines[r],
+               rank, prediction.run.engine.steps)
         .write();
   }
   trace.events.stable_sort([](const traces::Event& a, const traces::Event& b) {
@@ -235,8 +235,8 @@ traces::Trace to_trace(const Job& job, const Prediction& prediction, const std::
 
 traces::Trace to_trace(const Prediction& prediction, const std::string& command) {
   RankPrograms programs;
-  for (const RankClass& c : prediction.classes) programs.programs.push_back(c.program);
-  programs.class_of_rank = prediction.class_of_rank;
+  for (const RankClass& c : prediction.run.classes) programs.programs.push_back(c.program);
+  programs.class_of_rank = prediction.run.class_of_rank;
   traces::RunDescription run;
   run.command = command;
   run.more["programs"] = foreshard::to_json(programs);

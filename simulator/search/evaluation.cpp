@@ -93,7 +93,7 @@ Evaluation::Evaluation(const SearchRequest& request, const std::vector<TargetKin
 void Evaluation::lower(const Plan& plan, std::size_t kind) {
   job_ = *jobs_[kind].job(plan);
   const ChosenCosts& costs = costs_.of(jobs_[kind].kind().targets.front(), *job_);
-  set_ = lower_all(*job_, costs.model->ranks_per_node(), take_programs(prediction_));
+  set_ = lower_all(*job_, costs.model->ranks_per_node(), take_programs(prediction_.run));
   is_predicted_ = false;
   timed_.clear();
   capacities_.assign(request_.targets.size(), {});
@@ -123,29 +123,29 @@ Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t
   predict_next(costs);
   outcome.step_time = prediction_.step_time;
   outcome.tokens_per_s = prediction_.tokens_per_s;
-  if (prediction_.engine.first_step == options_.steps) timed_.push_back({delays, outcome});
+  if (prediction_.run.engine.first_step == options_.steps) timed_.push_back({delays, outcome});
   return outcome;
 }
 
 // Keeps what only times use, for the next prediction that has one.
 void Evaluation::predict_memory(const ChosenCosts& costs) {
-  std::vector<RankTimeline> timelines = std::move(prediction_.timelines);
+  std::vector<RankTimeline> timelines = std::move(prediction_.run.timelines);
   options_.wants_time = false;
   predict_next(costs);
   options_.wants_time = true;
-  prediction_.timelines = std::move(timelines);
+  prediction_.run.timelines = std::move(timelines);
 }
 
 void Evaluation::predict_next(const ChosenCosts& costs) {
-  prediction_ = is_predicted_ ? predict_again(set_, costs, options_, std::move(prediction_))
+  prediction_ = is_predicted_ ? predict_again(set_, costs, options_, std::move(prediction_.run))
                               : predict(set_, std::move(set_.programs), costs, options_,
-                                        std::move(prediction_));
+                                        std::move(prediction_.run));
   is_predicted_ = true;
 }
 
 std::vector<HostDelay> Evaluation::last_delays() const {
   std::vector<HostDelay> delays;
-  for (const RankClass& of : prediction_.classes) {
+  for (const RankClass& of : prediction_.run.classes) {
     for (const HostDelay& delay : of.memory.delays) {
       if (delay.step == options_.steps) delays.push_back(delay);
     }

@@ -36,7 +36,7 @@ void predict_job(benchmark::State& state, const LlamaConfig& config, const Plan&
   for (auto _ : state) {
     if (!keeps) prediction = {};
     const Job job = must(make_job(config, plan, "benchmark", ranks));
-    prediction = predict(job, options, std::move(prediction));
+    prediction = predict(job, options, std::move(prediction.run));
     benchmark::DoNotOptimize(prediction.step_time);
   }
 }
@@ -109,7 +109,7 @@ void replan_model(benchmark::State& state) {
   Prediction prediction;
   for (auto _ : state) {
     const Job job = input.job(next++);
-    prediction = predict(job, input.options, std::move(prediction));
+    prediction = predict(job, input.options, std::move(prediction.run));
     benchmark::DoNotOptimize(prediction.step_time);
   }
 }
@@ -202,9 +202,9 @@ void path_only(benchmark::State& state) {
   PredictionOptions options;
   options.machine = &machine;
   const Prediction p = predict(job, options);
-  const auto ranks = simulated_ranks(p);
+  const auto ranks = simulated_ranks(p.run);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(step_path(ranks, p.timelines, options.steps, p.engine).length_ns);
+    benchmark::DoNotOptimize(step_path(ranks, p.run.timelines, options.steps, p.run.engine).length_ns);
   }
 }
 BENCHMARK(path_only)->Name("parts/critical-path/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);

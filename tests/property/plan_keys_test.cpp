@@ -163,9 +163,14 @@ bool is_left_to_pytorch(const PlanValue& value) {
 bool is_what_is_done_anyway(const Plan& plan, const PlanKey& key, const PlanValue& value) {
   const std::string setting = std::string(key.name()) + " = " + spelt(value);
   if (plan.operators == OperatorSetName::xla && setting == "operators = \"foreshard\"") return true;
-  if (key.name() == "frozen") return true;  // may name what has no gradient anyway
   if (plan.runtime != RuntimeName::ddp) return false;
   return setting == "wrap.policy = \"none\"" || setting == "precision.reduce = \"gradient\"";
+}
+
+// Keys whose values do not differ for every job: where modules are built may leave the same memory behind,
+// and the code of two months may be the same once it is compiled.
+bool may_coincide(const PlanKey& key) {
+  return key.name() == "pytorch.setup" || key.name() == "pytorch.implementation";
 }
 
 struct Answer {
@@ -198,7 +203,7 @@ std::optional<Answer> answer(const Plan& plan, const Machine& machine) {
   answer.warnings = p.warnings;
   answer.step_time = p.step_time.count();
   answer.fits = p.fits;
-  for (const simulator::RankClass& ranks : p.classes) {
+  for (const simulator::RankClass& ranks : p.run.classes) {
     answer.programs.push_back(program_hash(ranks.program));
   }
   for (const simulator::StepPeaks& step : p.steps_memory) {
@@ -219,9 +224,6 @@ TEST_P(PlanKeys, NoneIsWithoutEffectInSilence) {
     const std::optional<Answer> before = answer(plan, machine);
     if (!before) continue;  // not a plan of this runtime and subject
     for (const PlanKey& key : plan_keys()) {
-      const bool is_one_bucket =  // all adapters are
-          plan.lora.rank > 0 && key.name() == "pytorch.bucket_cap_mb";
-      if (is_one_bucket) continue;
       SCOPED_TRACE(std::string(context.name) + ": " + std::string(key.name()));
       const auto is_silent = [&](const PlanValue& value) {
         Plan turned = plan;
@@ -239,13 +241,19 @@ TEST_P(PlanKeys, NoneIsWithoutEffectInSilence) {
       const auto is_present = [&](const PlanValue& value) { return value == present; };
       std::erase_if(turns.each, is_present);
       std::erase_if(turns.some, is_present);
-      // Several of its values may be what is done here; not all of them.
       std::erase_if(turns.each, [&](const PlanValue& value) {
         return is_what_is_done_anyway(plan, key, value);
       });
-      EXPECT_TRUE(turns.each.empty() || is_left_to_pytorch(present) ||
-                  !std::all_of(turns.each.begin(), turns.each.end(), is_silent))
-          << "each of its values";
+      std::vector<std::string> silent;
+      for (const PlanValue& value : turns.each) {
+        if (is_silent(value)) silent.push_back(spelt(value));
+      }
+      if (may_coincide(key)) {
+        EXPECT_TRUE(turns.each.empty() || silent.size() < turns.each.size());
+      } else {
+        EXPECT_LE(silent.size(), is_left_to_pytorch(present) ? 1 : 0)
+            << testing::PrintToString(silent);
+      }
       EXPECT_TRUE(turns.some.empty() ||
                   !std::all_of(turns.some.begin(), turns.some.end(), is_silent))
           << "each of its numbers";

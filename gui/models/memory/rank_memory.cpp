@@ -23,16 +23,16 @@ std::optional<simulator::PeakExplanation> explanation_of(const MemorySource& sou
   const simulator::Prediction& prediction = *source.prediction;
   if (prediction.explanation && prediction.peak.rank == rank) return prediction.explanation;
   const auto number = static_cast<std::size_t>(rank);
-  if (number >= prediction.class_of_rank.size()) return std::nullopt;
+  if (number >= prediction.run.class_of_rank.size()) return std::nullopt;
   const auto& of_rank =
-      prediction.classes[static_cast<std::size_t>(prediction.class_of_rank[number])];
+      prediction.run.classes[static_cast<std::size_t>(prediction.run.class_of_rank[number])];
   const simulator::PeakMoment& peak = of_rank.memory.peak;
-  simulator::MemoryOptions options = prediction.walk;
+  simulator::MemoryOptions options = prediction.run.walk;
   options.keeps_records = false;
   options.lists_peak = true;
   options.stop = simulator::MemoryFailure{peak.step, peak.instruction, 0, 0, 0};
   return simulator::explain_peak(of_rank.program,
-                                 simulate_memory(of_rank.program, prediction.allocator, options),
+                                 simulate_memory(of_rank.program, prediction.run.allocator, options),
                                  options.steps);
 }
 

@@ -33,9 +33,9 @@ OutcomePtr Predictor::predict(const WhatIfSettings& settings) {
   // All that views explain it by, so that the document of these settings needs no second prediction.
   simulator::PredictionOptions options = made_of_->options();
   options.keeps_memory_records = options.wants_explanation = true;
-  simulator::Prediction memory;
-  if (prediction_) memory = std::move(*prediction_);
-  prediction_ = simulator::predict(*job_, options, std::move(memory));
+  simulator::SimulatedRun scratch;
+  if (prediction_) scratch = std::move(prediction_->run);
+  prediction_ = simulator::predict(*job_, options, std::move(scratch));
   auto outcome = std::make_shared<Outcome>(figures_of(settings, *job_, *prediction_));
   add_step(*outcome, *prediction_);
   outcome->answered_ns = static_cast<double>(

@@ -24,14 +24,14 @@ struct StepOfClass {
 
 StepOfClass last_step(const Prediction& prediction) {
   const auto which = static_cast<std::size_t>(
-      prediction.class_of_rank[static_cast<std::size_t>(prediction.peak.rank)]);
-  const simulator::RankClass& ranks = prediction.classes[which];
-  const std::int64_t step = prediction.oom ? prediction.oom->step : prediction.engine.steps;
+      prediction.run.class_of_rank[static_cast<std::size_t>(prediction.peak.rank)]);
+  const simulator::RankClass& ranks = prediction.run.classes[which];
+  const std::int64_t step = prediction.oom ? prediction.oom->step : prediction.run.engine.steps;
   StepOfClass found{ranks, step, ranks.program.step(step), {}};
-  for (std::size_t n = 0; n < prediction.timelines.size(); ++n) {
-    const auto rank = static_cast<std::size_t>(prediction.simulated_ranks[n]);
-    if (static_cast<std::size_t>(prediction.class_of_rank[rank]) != which) continue;
-    const auto spans = prediction.timelines[n].step(static_cast<std::size_t>(step));
+  for (std::size_t n = 0; n < prediction.run.timelines.size(); ++n) {
+    const auto rank = static_cast<std::size_t>(prediction.run.simulated_ranks[n]);
+    if (static_cast<std::size_t>(prediction.run.class_of_rank[rank]) != which) continue;
+    const auto spans = prediction.run.timelines[n].step(static_cast<std::size_t>(step));
     if (spans.size() == found.program.instructions.size()) found.spans = spans;
     break;
   }

@@ -159,12 +159,14 @@ std::vector<OptimizerTensors> Fsdp1::optimizer_tensors() const {
     const UnitLayout& layout = flat_[u].layout;
     if (trained_[u].empty()) continue;
     const Held& held = held_[u];
+    std::int64_t elements = 0;
+    for (const ParameterShard& piece : trained_[u]) elements += piece.local;
     out.push_back({.unit = static_cast<UnitId>(u),
                    .parameters = trained_[u],
                    .shards = {&held.shard, 1},
                    .master_shards = {},
                    .padded = layout.padded,
-                   .local = layout.local,
+                   .local = elements,
                    .gradient = states_[u].has_gradient ? held.gradient() : kNone,
                    .host_gradient = held.host_gradient});
   }

@@ -115,9 +115,9 @@ TEST(ForeignProgram, IsPredicted) {
 
   // One of a class stands for its ranks; every stream's work is done one after the other.
   const auto costs = machine_costs(h100(), kRanks, 0);
-  const RankProgram& program = p.classes[0].program;
+  const RankProgram& program = p.run.classes[0].program;
   const auto& instructions = program.programs[1].instructions;
-  const auto spans = p.timelines[0].step(2);
+  const auto spans = p.run.timelines[0].step(2);
   std::int64_t free_at[kStreams] = {}, all = 0, last = 0;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     if (!runs_on_stream(instructions[i].kind)) continue;
@@ -132,7 +132,7 @@ TEST(ForeignProgram, IsPredicted) {
     all += ns;
     last = std::max(last, spans[i].end);
   }
-  EXPECT_GE(p.timelines[0].step_end_ns[2], last);
+  EXPECT_GE(p.run.timelines[0].step_end_ns[2], last);
   EXPECT_LT(p.step_time.count(), all);  // the streams run beside each other
   ASSERT_TRUE(p.path);
   for (const PathPart& part : p.path->parts) EXPECT_NE(part.name, "memory_bound");
@@ -158,7 +158,7 @@ TEST(ForeignProgram, IsDrawnWithItsOwnNames) {
   }
   EXPECT_EQ(events, expected);
   const std::string listing =
-      to_text(p.classes[0].program, p.classes[0].program.programs[1], p.classes[0].program.tree);
+      to_text(p.run.classes[0].program, p.run.classes[0].program.programs[1], p.run.classes[0].program.tree);
   EXPECT_NE(listing.find("paged_copy: memory_bound"), std::string::npos) << listing;
   EXPECT_NE(listing.find("over data outer"), std::string::npos) << listing;
   EXPECT_EQ(allocation_history(p, 3).streams.back(), "stream 8");

@@ -23,7 +23,7 @@ struct Answer {
 
 Answer answer(const Prediction& p) {
   Answer out;
-  for (const RankClass& c : p.classes) out.programs.push_back(program_hash(c.program));
+  for (const RankClass& c : p.run.classes) out.programs.push_back(program_hash(c.program));
   const auto add = [&out](auto... figures) { (out.figures.push_back(figures), ...); };
   add(p.fits ? 1 : 0, p.step_time.count(), p.step_time_low.count(), p.step_time_high.count(),
       p.exposed_communication.count(), p.cost_sources.measured, p.cost_sources.modelled);
@@ -32,7 +32,7 @@ Answer answer(const Prediction& p) {
   }
   for (const StepPeaks& s : p.steps_memory) add(s.step, s.peaks.allocated, s.peaks.reserved);
   for (const auto& [category, bytes] : p.peak.by_category) add(bytes);
-  for (const RankTimeline& timeline : p.timelines) {
+  for (const RankTimeline& timeline : p.run.timelines) {
     for (const Span& span : timeline.spans) add(span.issue, span.start, span.end);
     for (const std::size_t first : timeline.first_span) add(static_cast<std::int64_t>(first));
     for (const std::int64_t end : timeline.step_end_ns) add(end);

@@ -77,7 +77,7 @@ TEST(Prediction, AnswersForEveryRankAndStep) {
   EXPECT_GT(p.tokens_per_s, 0);
   EXPECT_EQ(p.cost_sources.unknown, 0);
   EXPECT_GT(p.cost_sources.modelled, 0);
-  EXPECT_EQ(p.timelines.size(), 3);  // processors are shared: every rank on its own
+  EXPECT_EQ(p.run.timelines.size(), 3);  // processors are shared: every rank on its own
   std::int64_t by_category = 0;
   for (const auto& [category, bytes] : p.peak.by_category) by_category += bytes;
   EXPECT_EQ(by_category, p.ranks_memory[static_cast<std::size_t>(p.peak.rank)].peaks.allocated);
@@ -94,7 +94,7 @@ TEST(Prediction, MemoryNeedsNeitherCostsNorTime) {
     EXPECT_EQ(a.ranks_memory[r].peaks, b.ranks_memory[r].peaks);
     EXPECT_EQ(a.ranks_memory[r].peaks, c.ranks_memory[r].peaks);
   }
-  EXPECT_TRUE(b.timelines.empty());
+  EXPECT_TRUE(b.run.timelines.empty());
 }
 
 TEST(Prediction, IsTheSameEveryTime) {
@@ -109,7 +109,7 @@ TEST(Prediction, Llama8BOnEightH100) {
   plan.checkpointing.mode = CheckpointMode::full;
   const Prediction p = predict_h100("llama-3.1-8b", plan, 8);
   EXPECT_TRUE(p.fits);
-  EXPECT_EQ(p.timelines.size(), 1);  // all ranks alike: one stands for them
+  EXPECT_EQ(p.run.timelines.size(), 1);  // all ranks alike: one stands for them
   // Shards, gradients and states alone are 16 B x 8.03e9 / 8; published runs need about 32 GiB.
   EXPECT_GT(p.ranks_memory[0].peaks.allocated, 15LL << 30);
   EXPECT_LT(p.ranks_memory[0].peaks.allocated, 40LL << 30);
@@ -191,7 +191,7 @@ TEST(Prediction, AnOptimizerStateComesWithTheFirstStep) {
   plan.batch.micro_batch = 1;
   plan.batch.sequence = 8192;
   const Prediction p = predict_h100("llama-3.1-8b", plan, 8);
-  const auto& memory = p.classes[0].memory;
+  const auto& memory = p.run.classes[0].memory;
   const double states = 8.0 * 8'030'261'248.0 / 8;
   EXPECT_NEAR(static_cast<double>(memory.steps[1].allocated - memory.steps[0].allocated), states,
               0.01 * states);
@@ -209,7 +209,7 @@ TEST(Prediction, OutOfMemoryIsAnAnswer) {
   EXPECT_GT(p.oom->request.requested, 0);
   EXPECT_LE(p.oom->request.reserved, *options.device_memory);
   EXPECT_EQ(p.step_time.count(), 0);
-  EXPECT_TRUE(p.timelines.empty()) << "nobody asked when what happened";
+  EXPECT_TRUE(p.run.timelines.empty()) << "nobody asked when what happened";
   options.keeps_memory_records = true;
   const traces::Trace trace = to_trace(job, predict(job, options), "test");
   EXPECT_EQ(trace.memory.back().action, traces::MemoryAction::out_of_memory);
@@ -273,7 +273,7 @@ TEST(Prediction, ATraceOfItHoldsEveryTask) {
   const traces::Trace trace = to_trace(job, p, "test");
   std::int64_t expected = 0, found = 0;
   for (std::int64_t step = 0; step <= 2; ++step) {
-    for (const auto& i : p.classes[0].program.step(step).instructions)
+    for (const auto& i : p.run.classes[0].program.step(step).instructions)
       expected += runs_on_stream(i.kind);
   }
   for (const auto& event : trace.events) {
@@ -326,9 +326,9 @@ RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
   options.wants_path = true;
   const Job job = job_of(small_model(), plan, ranks);
   const Prediction p = predict(job, options);
-  const auto inputs = simulated_ranks(p);
-  for (std::size_t r = 0; r < p.timelines.size(); ++r) {
-    const auto spans = p.timelines[r].step(2);
+  const auto inputs = simulated_ranks(p.run);
+  for (std::size_t r = 0; r < p.run.timelines.size(); ++r) {
+    const auto spans = p.run.timelines[r].step(2);
     const auto& instructions = inputs[r].program->programs.back().instructions;
     std::vector<std::int64_t> free(inputs[r].streams());
     for (std::size_t i = 0; i < spans.size(); ++i) {
@@ -344,7 +344,7 @@ RC_GTEST_PROP(Predictions, ObeyTheLawsOfSchedules, ()) {
       RC_ASSERT(spans[i].end - spans[i].start >= alone - 1);  // never faster than alone
     }
   }
-  const TaskGraph graph(inputs, p.timelines, 2, p.engine);
+  const TaskGraph graph(inputs, p.run.timelines, 2, p.run.engine);
   RC_ASSERT(!graph.has_cycle());
   for (const TaskEdge& edge : graph.edges()) {  // to the nanosecond that sharing engines round
     RC_ASSERT(graph.nodes()[edge.before].end + edge.latency <= graph.nodes()[edge.after].start + 1);

@@ -32,7 +32,7 @@ TEST(ProgramSet, OfAJobGivesTheJobsPrediction) {
   EXPECT_EQ(a.step_time, b.step_time);
   EXPECT_EQ(a.tokens_per_s, b.tokens_per_s);
   EXPECT_EQ(a.mfu, b.mfu);
-  EXPECT_EQ(a.class_of_rank, b.class_of_rank);
+  EXPECT_EQ(a.run.class_of_rank, b.run.class_of_rank);
   ASSERT_EQ(a.ranks_memory.size(), b.ranks_memory.size());
   for (std::size_t r = 0; r < a.ranks_memory.size(); ++r) {
     EXPECT_EQ(a.ranks_memory[r].peaks, b.ranks_memory[r].peaks);

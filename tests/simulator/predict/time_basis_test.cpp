@@ -85,7 +85,7 @@ TEST(TimeBasis, TheShareOfEachLimitIsWhatMovingItDoes) {
 
 TEST(TimeBasis, OperatorsAreAllOfTheStepsWork) {
   const Prediction p = with_basis(small_job(OperatorSetName::pytorch_eager, 8));
-  const RankClass& first = p.classes[0];
+  const RankClass& first = p.run.classes[0];
   const auto& counts = first.costs.counts[first.program.number_of(2)];
   std::int64_t work = 0, times = 0, listed = 0, listed_times = 0;
   for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -110,7 +110,7 @@ TEST(TimeBasis, NamesTheNearestMeasurementOfEachOperator) {
   table.machine_name = h100().name;
   table.is_accelerator = true;
   ThreadCountCosts& regime = table.regimes.emplace_back();
-  const std::vector<CostKey>& keys = modelled.classes[0].program.cost_keys;
+  const std::vector<CostKey>& keys = modelled.run.classes[0].program.cost_keys;
   const auto product = std::find_if(keys.begin(), keys.end(),
                                     [](const CostKey& key) { return key.op == Operator::matmul; });
   ASSERT_NE(product, keys.end());

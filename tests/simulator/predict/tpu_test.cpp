@@ -113,7 +113,7 @@ TEST(Tpu, MemoryIsWhatLives) {
   }
   MemoryOptions memory;
   memory.keeps_records = true;
-  const RankMemory rank = simulate_memory(p.classes[0].program, p.allocator, memory);
+  const RankMemory rank = simulate_memory(p.run.classes[0].program, p.run.allocator, memory);
   std::int64_t alive = 0;
   for (const MemoryRecord& record : rank.records) {
     const AllocatorEvent& event = record.event;

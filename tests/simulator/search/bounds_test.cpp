@@ -78,7 +78,7 @@ TEST(IdleSteps, TakeTheSameTimeWhateverCameBefore) {
     options.machine = &machine;
     options.wants_path = true;
     const Prediction last = predict(job, options);
-    ++(last.engine.first_step == options.steps ? idle : busy);
+    ++(last.run.engine.first_step == options.steps ? idle : busy);
     options.keeps_memory_records = true;
     const Prediction whole = predict(job, options);
     EXPECT_EQ(last.step_time, whole.step_time) << to_toml(job.plan);

@@ -67,8 +67,7 @@ CompiledBlock::Norm CompiledBlock::norm(std::string_view path) {
 }
 
 bool CompiledBlock::keeps_attention() const {
-  const CheckpointPlan& plan = w_.job.plan.checkpointing;
-  return is_checkpointed() && plan.mode == CheckpointMode::selective && plan.save_attention;
+  return is_checkpointed() && saves_attention(w_.job.plan, attention_.kernel);
 }
 
 bool CompiledBlock::repeats() const {
@@ -187,9 +186,10 @@ void CompiledBlock::forward() {
 
 // What is kept may lie where another tensor lay: it takes its slot, and the other one gets its own.
 void CompiledBlock::take_storage_of_kept(const CompiledLinear& g) {
-  const std::vector<Slot*> all = {&q0_,        &k0_,           &v0_,          &q_,       &k_,
-                                  &v_,         &gate_,         &up_,          &product_, &down_,
-                                  &projected_, &norm1_.output, &norm2_.output};
+  const std::vector<Slot*> all = {
+      &q0_,           &k0_,           &v0_,      &q_,    &k_,         &v_,
+      &gate_,         &up_,           &product_, &down_, &projected_, &norm1_.output,
+      &norm2_.output, &attention_.out};
   std::vector<std::pair<Slot, Slot>> moves;
   for (const Slot slot : kept()) {
     if (slot != kNone && g.storage(slot) != slot) moves.emplace_back(slot, g.storage(slot));

@@ -162,7 +162,7 @@ void EagerBlock::attend(Pass pass) {
   const bool requires_gradient =
       w_.requires_gradient(q) || w_.requires_gradient(k) || w_.requires_gradient(v);
   w_.set_requires_gradient(attention_.out, requires_gradient);
-  const bool is_kept = keeps_attention();
+  const bool is_kept = saves_attention(w_.job.plan, attention_.kernel);
   const AttentionForward at{q,
                             k,
                             v,
@@ -178,13 +178,6 @@ void EagerBlock::attend(Pass pass) {
   w_.drop({cast_q_, cast_k_});
   if (w_.code.drops_attention_result) w_.drop({attention_.result});
   if (repeats_for_mask()) w_.drop({all_k_, all_v_});
-}
-
-// torchtitan's list of what selective checkpointing saves names flash and memory-efficient attention.
-bool EagerBlock::keeps_attention() const {
-  return is_selective() && w_.job.plan.checkpointing.save_attention &&
-         (attention_.kernel == AttentionKernel::flash ||
-          attention_.kernel == AttentionKernel::efficient);
 }
 
 void EagerBlock::drop_attention_variables() {

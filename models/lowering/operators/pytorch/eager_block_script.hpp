@@ -52,7 +52,6 @@ class EagerBlock {
   bool is_reentrant() const {
     return site_.is_checkpointed && checkpoints_reentrantly(w_.job.plan);
   }
-  bool keeps_attention() const;
   bool stops_early() const;
   // What a frozen embedding gave, for whose gradient the model asks.
   bool input_is_leaf() const { return site_.is_first && site_.input_is_leaf; }
