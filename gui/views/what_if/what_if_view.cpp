@@ -262,6 +262,7 @@ Description WhatIfView::description() const {
   for (const std::string& warning : outcome->warnings) {
     all.warnings.append(QString::fromStdString(warning));
   }
+  if (loaded_ && loaded_->settings == what_if_.settings()) all.warnings += loaded_->left_out;
   return all;
 }
 
@@ -282,11 +283,12 @@ Result<QString> WhatIfView::load_plan_file(const QString& path) {
   if (!read) return tl::unexpected(read.error());
   Result<WhatIfSettings> settings = with_plan(what_if_.settings(), *read);
   if (!settings) return tl::unexpected(settings.error());
-  what_if_.change(std::move(*settings));
   QStringList left_out;
   for (const std::string& warning : conversion_warnings(*read)) {
     left_out.append(QString::fromStdString(warning));
   }
+  loaded_ = LoadedPlan{*settings, left_out};
+  what_if_.change(std::move(*settings));
   return left_out.join(QLatin1Char('\n'));
 }
 

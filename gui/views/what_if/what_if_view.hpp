@@ -6,6 +6,7 @@
 #include <QBoxLayout>
 #include <QComboBox>
 #include <QTimer>
+#include <optional>
 
 #include "gui/models/what_if/what_if.hpp"
 #include "gui/views/base/figure_strip.hpp"
@@ -65,7 +66,14 @@ class WhatIfView : public View {
   void ask_what_to_load();
   void tell(const QString& trouble);
 
+  // The settings that a plan file led to, and what of the file they leave out.
+  struct LoadedPlan {
+    WhatIfSettings settings;
+    QStringList left_out;
+  };
+
   WhatIf what_if_;
+  std::optional<LoadedPlan> loaded_;
   bool is_started_ = false;
   // Runs until the parts that are looked at later show the answer: they are painted in a turn of
   // their own, so that input does not wait for all of them at once.

@@ -137,13 +137,16 @@ TEST_F(GuiProgram, DescribesEveryView) {
     for view in timeline memory whatif; do
       "$VIEWER" --view $view --describe - run.fst | grep -oE '"(view|headline)": ".+"|"peak_reserved_bytes": [1-9]'
     done
+    printf '{"zero_optimization": {"stage": 3}, "elasticity": {"enabled": true}}' >zero.json
+    "$VIEWER" --view whatif --describe - run.fst zero.json | grep -o 'not carried over: elasticity'
     cp run.fst other.fst
     "$VIEWER" --view compare --describe compare.json run.fst other.fst
     grep -o '"step_time_error"' compare.json
   )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   for (const char* words : {"\"view\": \"timeline\"", "\"view\": \"memory\"", "\"view\": \"whatif\"",
-                            "\"peak_reserved_bytes\"", "\"step_time_error\""}) {
+                            "\"peak_reserved_bytes\"", "not carried over: elasticity",
+                            "\"step_time_error\""}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << '\n' << outcome.out;
   }
 }

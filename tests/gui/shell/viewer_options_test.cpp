@@ -27,6 +27,14 @@ TEST(ViewerOptions, EverythingAtOnce) {
   EXPECT_FALSE(options->needs_display());
 }
 
+TEST(ViewerOptions, ADescriptionNeedsNoWindow) {
+  const auto options = parse_viewer_options({"--describe", "-", "--view", "whatif", "run.fst"});
+  ASSERT_TRUE(options) << options.error().text();
+  EXPECT_EQ(options->description, "-");
+  EXPECT_EQ(options->view, 2);
+  EXPECT_FALSE(options->needs_display());
+}
+
 TEST(ViewerOptions, NothingIsAWindow) {
   const auto options = parse_viewer_options({});
   ASSERT_TRUE(options);
