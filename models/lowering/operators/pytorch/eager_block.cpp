@@ -23,8 +23,9 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site, GradMode grad, Mod
       norm2_(declare_norm(w_, "post_attention_layernorm", w_.z.T, w_.z.D)),
       attention_(declare_attention(w_, layer_attention(job, site.mask.has_value()))) {
   const std::int64_t T = w_.z.T, rows = w_.of_stream(T * w_.z.D), wide = w_.of(T * w_.z.F);
-  // Tables of angles in the stream's type widen what they turn.
-  const bool is_widened = rotary_ != Rotary::complex && w_.autocasts();
+  // Tables of angles in the stream's type widen what they turn; complex numbers are cast back.
+  const bool has_tables = rotary_ == Rotary::half || rotary_ == Rotary::shared_half;
+  const bool is_widened = has_tables && w_.autocasts();
   const auto turned = [&](const Projection& l) {
     return w_.tensor(is_widened ? w_.of_stream(T * l.out) : w_.of(T * l.out));
   };
@@ -159,8 +160,8 @@ void EagerBlock::attend(Pass pass) {
   if (cast_k_ != kNone) w_.write(cast_k_, "aten::_to_copy", {keys()});
   if (cast_q_ != kNone) w_.write(cast_q_, "aten::_to_copy", {q_});
   const Slot q = cast_queries(), k = cast_keys(), v = values();
-  const bool requires_gradient =
-      w_.requires_gradient(q) || w_.requires_gradient(k) || w_.requires_gradient(v);
+  const AttentionNeeds needs = attention_needs();
+  const bool requires_gradient = needs.any();
   w_.set_requires_gradient(attention_.out, requires_gradient);
   const bool is_kept = keeps_attention();
   const AttentionForward at{q,
@@ -168,7 +169,8 @@ void EagerBlock::attend(Pass pass) {
                             v,
                             w_.records() ? requires_gradient : is_kept,
                             is_selective(),
-                            w_.records() ? requires_gradient : !is_reentrant()};
+                            w_.records() ? requires_gradient : !is_reentrant(),
+                            needs};
   attention_forward(w_, attention_, at,
                     is_kept && pass == Pass::recomputed ? AttentionRun::kept : AttentionRun::anew);
   if (is_kept && pass == Pass::checkpointed) w_.hold(attention_output(attention_));
@@ -240,6 +242,7 @@ void EagerBlock::forward(Pass pass) {
     return w_.drop({product_, n2_, h_});
   }
   project(pass, to_down_, product_, down_);
+  w_.enter(mlp_);  // an argument without a name lives until the call and its hooks are over
   w_.drop({product_});
   w_.leave(mlp_);
   w_.drop({n2_});

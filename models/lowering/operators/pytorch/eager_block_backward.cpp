@@ -117,10 +117,15 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
                                              given_ == stream_ && w_.requires_gradient(x_)});
   if (dy == kNone) return kNone;
   w_.enter(attention_module_);
-  AttentionGradients g =
-      attention_backward(w_, attention_, {dy, cast_queries(), cast_keys(), values(), again});
+  AttentionGradients g = attention_backward(w_, attention_,
+                                            {.dy = dy,
+                                             .q = cast_queries(),
+                                             .k = cast_keys(),
+                                             .v = values(),
+                                             .recomputed = again,
+                                             .needs = attention_needs()});
   for (Slot* const wide : {&g.dq, &g.dk}) {
-    if (cast_q_ == kNone) break;
+    if (cast_q_ == kNone || *wide == kNone) continue;
     const Slot narrow = *wide;
     *wide = w_.make("aten::_to_copy", 4 * w_.bytes(narrow) / w_.z.e, {narrow});
     w_.free({narrow});
@@ -129,34 +134,25 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
     g.dv = summed_over_repeats(g.dv, w_.z.e);
     g.dk = summed_over_repeats(g.dk, cast_k_ == kNone ? w_.z.e : item_size(w_.stream_type));
   }
-  const bool turns = w_.requires_gradient(q_) || w_.requires_gradient(k_);
-  if (turns) {
-    rotate_back(again, g);
-  } else {
-    w_.free({g.dk, g.dq});
-  }
+  if (g.dk != kNone || g.dq != kNone) rotate_back(again, g);
   if (attention_.copies_result() || repeats_for_mask()) g.dv = as_rows(g.dv, w_.z.K);
   EagerWriter::GradientSum sum;
   const auto project_back = [&](const Projection& l, Slot dy_of, Slot y) {
-    if (w_.requires_gradient(y)) {
-      w_.linear_backward(l, {dy_of, n1_, again, &sum});
-    } else if (turns || y == v_) {
-      w_.free({dy_of});
-    }
+    if (w_.requires_gradient(y)) w_.linear_backward(l, {dy_of, n1_, again, &sum});
   };
   w_.enter(to_v_.module);
   project_back(to_v_, g.dv, v_);
-  if (has_head_norms() && turns) {
+  if (has_head_norms() && g.dk != kNone) {
     g.dk = norm_backward(w_, key_norm_, {.dy = g.dk, .x = k0_, .recomputed = again});
   }
   w_.enter(to_k_.module);
-  if (turns && w_.code.rotates_by_heads) g.dk = as_rows(g.dk, w_.z.K);
+  if (w_.code.rotates_by_heads) g.dk = as_rows(g.dk, w_.z.K);
   project_back(to_k_, g.dk, k0_);
-  if (has_head_norms() && turns) {
+  if (has_head_norms() && g.dq != kNone) {
     g.dq = norm_backward(w_, query_norm_, {.dy = g.dq, .x = q0_, .recomputed = again});
   }
   w_.enter(to_q_.module);
-  if (turns && w_.code.rotates_by_heads) g.dq = as_rows(g.dq, w_.z.H);
+  if (w_.code.rotates_by_heads) g.dq = as_rows(g.dq, w_.z.H);
   project_back(to_q_, g.dq, q0_);
   w_.leave(attention_module_);
   return sum.slot;
@@ -165,6 +161,7 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
 // Up to 2.8 the slices of x[:, :, :, None, :] are nodes of their own, each a copy; an unsqueezed tensor
 // has none.
 Slot EagerBlock::summed_over_repeats(Slot g, std::int64_t item) {
+  if (g == kNone) return g;
   const std::int64_t bytes = item * w_.z.T * w_.z.K * w_.z.d;
   const int slices = w_.rules.slices_are_nodes && !w_.code.repeats_together ? 4 : 0;
   for (int n = 0; n <= slices; ++n) {
@@ -195,7 +192,7 @@ void EagerBlock::rotate_back(bool again, AttentionGradients& g) {
 
 // A gradient by heads read as rows: a copy unless there is one head.
 Slot EagerBlock::as_rows(Slot g, std::int64_t heads) {
-  if (heads == 1) return g;
+  if (heads == 1 || g == kNone) return g;
   const Slot rows = like("aten::clone", g, {g});
   w_.free({g});
   return rows;

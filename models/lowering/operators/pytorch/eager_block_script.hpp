@@ -24,7 +24,10 @@ class EagerBlock {
                         bool reads_stream);
   enum class Pass : std::uint8_t { forward, checkpointed, recomputed };
 
-  bool is_selective() const { return w_.job.plan.checkpointing.mode == CheckpointMode::selective; }
+  // Its dispatch mode runs inside checkpoint(), which an evaluation does not enter.
+  bool is_selective() const {
+    return site_.is_checkpointed && w_.job.plan.checkpointing.mode == CheckpointMode::selective;
+  }
   bool has_head_norms() const { return w_.job.model.has_query_key_norms(); }
   // expand and reshape: with one head of keys that is a view.
   bool repeats() const { return attention_.kv_heads != w_.z.K && w_.z.K > 1; }
@@ -53,6 +56,9 @@ class EagerBlock {
     return site_.is_checkpointed && checkpoints_reentrantly(w_.job.plan);
   }
   bool keeps_attention() const;
+  AttentionNeeds attention_needs() const {
+    return {w_.requires_gradient(q_), w_.requires_gradient(k_), w_.requires_gradient(v_)};
+  }
   bool stops_early() const;
   // What a frozen embedding gave, for whose gradient the model asks.
   bool input_is_leaf() const { return site_.is_first && site_.input_is_leaf; }

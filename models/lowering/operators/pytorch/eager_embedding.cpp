@@ -44,7 +44,7 @@ class MaskWriter {
     queries_ = offset_range();
     keys_ = offset_range();
     Slot result = begin();
-    if (mask.has_window && mask.is_padded) {
+    if (mask.has_window && mask.reads_padding) {
       Slot inner = begin();
       window_and_causal(inner);
       result = joined(result, inner, square());
@@ -53,7 +53,7 @@ class MaskWriter {
     } else {
       result = joined(result, causal(), square());
     }
-    if (mask.is_padded) result = joined(result, padding(), mask.bytes);
+    if (mask.reads_padding) result = joined(result, padding(), mask.bytes);
     w_.free({batches_, heads, queries_, keys_});
     return result;
   }

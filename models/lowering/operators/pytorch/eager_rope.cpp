@@ -1,6 +1,7 @@
 #include "models/lowering/operators/pytorch/eager_rope.hpp"
 
 #include <span>
+#include <vector>
 
 namespace foreshard::lowering {
 namespace {
@@ -72,7 +73,7 @@ void complex_backward(EagerWriter& w, bool heads_are_outer, std::span<Turned> te
   }
 }
 
-Slot half_backward(EagerWriter& w, const RopeBackward& at, const Turned& t) {
+Slot half_backward(EagerWriter& w, const RopeBackward& at, const Turned& t, bool is_last) {
   const std::int64_t elements = w.z.T * t.heads * w.z.d, n = w.of(elements);
   const auto product = [&] {
     const Slot wide = w.make("aten::mul", w.of_stream(elements), {t.gradient});
@@ -81,7 +82,6 @@ Slot half_backward(EagerWriter& w, const RopeBackward& at, const Turned& t) {
     w.free({wide});
     return narrow;
   };
-  const bool is_last = t.gradient == at.gradients.q;
   const Slot sines = is_last ? at.sines : kNone, cosines = is_last ? at.cosines : kNone;
   const Slot by_sine = product();
   w.free({sines});
@@ -116,21 +116,23 @@ void rope_forward(EagerWriter& w, const QueryAndKey& from, const QueryAndKey& to
 }
 
 QueryAndKey rope_backward(EagerWriter& w, const RopeBackward& at) {
-  Turned both[] = {{at.gradients.k, w.z.K}, {at.gradients.q, w.z.H}};
-  auto& [k, q] = both;
+  std::vector<Turned> turned;  // the keys' nodes run first
+  if (at.gradients.k != kNone) turned.push_back({at.gradients.k, w.z.K});
+  if (at.gradients.q != kNone) turned.push_back({at.gradients.q, w.z.H});
   switch (rotary_of(w.job.plan)) {
     case Rotary::complex:
-      complex_backward(w, at.heads_are_outer, {&k, 1});
-      complex_backward(w, at.heads_are_outer, {&q, 1});
+      for (Turned& one : turned) complex_backward(w, at.heads_are_outer, {&one, 1});
       break;
-    case Rotary::complex_together: complex_backward(w, at.heads_are_outer, both); break;
+    case Rotary::complex_together: complex_backward(w, at.heads_are_outer, turned); break;
     case Rotary::half:
     case Rotary::shared_half:
-      k.gradient = half_backward(w, at, k);
-      q.gradient = half_backward(w, at, q);
+      for (Turned& one : turned) one.gradient = half_backward(w, at, one, &one == &turned.back());
       break;
   }
-  return {q.gradient, k.gradient};
+  QueryAndKey out;
+  if (at.gradients.k != kNone) out.k = turned.front().gradient;
+  if (at.gradients.q != kNone) out.q = turned.back().gradient;
+  return out;
 }
 
 }  // namespace foreshard::lowering

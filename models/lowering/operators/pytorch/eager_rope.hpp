@@ -13,10 +13,11 @@ struct QueryAndKey {
 void rope_forward(EagerWriter& w, const QueryAndKey& from, const QueryAndKey& to);
 
 struct RopeBackward {
-  QueryAndKey gradients;         // freed
+  QueryAndKey gradients;         // freed; kNone: of what needs none
   bool heads_are_outer = false;  // [B, heads, S, d]: gradients of attention's math path
   bool recomputed = false;
-  // Tables of angles that die with the queries: sines after the first product, then the cosines.
+  // Tables of angles that die with the last of both, the queries: sines after the first product, then
+  // the cosines.
   Slot sines = kNone, cosines = kNone;
 };
 QueryAndKey rope_backward(EagerWriter& w, const RopeBackward& at);
