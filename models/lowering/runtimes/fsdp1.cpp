@@ -39,7 +39,7 @@ Fsdp1::Fsdp1(const Job& job, const RankPlace& place, Emitter& emit)
 void Fsdp1::begin_micro_step(bool is_last) {
   is_last_micro_step_ = is_last;
   evaluates_ = false;
-  forwards_ = 0;
+  clock_ = 0;
   post_forward_order_.clear();
 }
 
@@ -76,17 +76,17 @@ void Fsdp1::root_pre_forward() {
   if (std::exchange(clears_gradients_, false)) free_gradients();
 }
 
-// Autograd's nodes of the split come after all that ran before it.
+// Autograd's nodes of the split come after all that ran before it, another unit's split among it.
 void Fsdp1::split(UnitId unit) {
   unshard(unit);
-  at(unit).split = forwards_;
+  at(unit).split = ++clock_;
 }
 
 void Fsdp1::pre_forward(UnitId unit) {
   focus(unit);
   if (unit == 0) root_pre_forward();
   UnitState& s = at(unit);
-  s.entered = ++forwards_;
+  s.entered = ++clock_;
   if (!is_managed(unit)) return;
   const auto range = emit_.range(Range::fsdp1_pre_forward);
   if (!has_order_) pre_forward_order_.push_back(unit);

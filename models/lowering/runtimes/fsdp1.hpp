@@ -170,7 +170,7 @@ class Fsdp1 : public ShardingRuntime {
   std::vector<UnitId> complete_;            // units whose gradients are, but not concatenated
   std::vector<UnitId> pre_forward_order_;   // of the run's first micro-step
   std::vector<UnitId> post_forward_order_;  // of this one
-  int forwards_ = 0;                        // of units, in this micro-step
+  int clock_ = 0;                           // of forwards and splits in this micro-step
   bool is_last_micro_step_ = true;
   bool evaluates_ = false;
   std::vector<BufferId> buffers_;  // of modules

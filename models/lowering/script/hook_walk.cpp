@@ -1,16 +1,45 @@
 #include "models/lowering/script/hook_walk.hpp"
 
 #include <algorithm>
+#include <string_view>
 
+#include "models/sharding/implementation.hpp"
 #include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
+namespace {
+
+ModuleId whose_output_returns(const Job& job, const Module& module) {
+  const auto inside = [&](std::string_view name) {
+    const auto has_name = [&](ModuleId m) {
+      return job.tree.modules[static_cast<std::size_t>(m)].path.ends_with(name);
+    };
+    const auto found = std::find_if(module.children.begin(), module.children.end(), has_name);
+    return found == module.children.end() ? kNone : *found;
+  };
+  const PyTorchPlan& pytorch = job.plan.pytorch;
+  // The root may compute the loss, or widen its logits.
+  const bool returns_logits = !implementation_of(job.plan).loss_in_model &&
+                              pytorch.loss != LossKind::chunked && !pytorch.keep_logits;
+  switch (module.kind) {
+    case ModuleKind::root: return returns_logits ? inside("lm_head") : kNone;
+    case ModuleKind::model: return inside(".norm");
+    case ModuleKind::attention: return inside(".o_proj");
+    case ModuleKind::mlp: return inside(".down_proj");
+    default: return kNone;
+  }
+}
+
+}  // namespace
 
 HookTable::HookTable(const Job& job)
     : unit_of(job.tree.modules.size(), kNone),
       manager_of(job.tree.modules.size(), 0),
       units(job.units.size()) {
-  for (const Module& module : job.tree.modules) parent_of.push_back(module.parent);
+  for (const Module& module : job.tree.modules) {
+    parent_of.push_back(module.parent);
+    returns_of.push_back(whose_output_returns(job, module));
+  }
   const std::vector<bool> gradients = has_gradients(job);
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     for (const ModuleId m : job.units[u].modules) {
@@ -63,8 +92,20 @@ void HookWalk::enter(ModuleId module) {
   if (open_.size() > first + 1) {
     std::reverse(open_.begin() + static_cast<std::ptrdiff_t>(first), open_.end());
   }
-  for (std::size_t at = first; at < open_.size(); ++at) entered(open_[at]);
+  entered_since(first);
   focus(module);
+}
+
+void HookWalk::entered_since(std::size_t first) {
+  for (std::size_t at = first; at < open_.size();) {
+    std::size_t end = at + 1;
+    const auto is_output_of_last = [&] {
+      return hooks_.returns_of[static_cast<std::size_t>(open_[end - 1])] == open_[end];
+    };
+    while (mode_ == Mode::backward && end < open_.size() && is_output_of_last()) ++end;
+    for (std::size_t inner = end; inner > at; --inner) entered(open_[inner - 1]);
+    at = end;
+  }
 }
 
 void HookWalk::leave(ModuleId module) {

@@ -24,6 +24,9 @@ class HookTable {
   std::vector<ModuleId> parent_of;  // by module
   std::vector<UnitId> unit_of;      // by module: the unit whose hooks stand on it
   std::vector<UnitId> manager_of;   // by module: the unit that manages its parameters
+  // By module: the one inside whose output it returns as it is, or kNone. The hooks before backward
+  // stand on outputs, so that the inner one's was registered first.
+  std::vector<ModuleId> returns_of;
   std::vector<UnitHooks> units;
 };
 
@@ -35,13 +38,15 @@ class HookWalk {
 
   // Starts below `base`, whose own hooks the walk leaves alone (recompute), or at the root.
   void begin(Mode mode, ModuleId base = kNone);
-  // Leaves what does not contain the module and enters what does, outermost first.
+  // Leaves what does not contain the module and enters what does, outermost first; backward comes to
+  // modules with the same output from the inside.
   void enter(ModuleId module);
   // Leaves the module and what is open inside it.
   void leave(ModuleId module);
   void finish();
 
  private:
+  void entered_since(std::size_t first);  // all that is open from there on
   void entered(ModuleId module);
   void focus(ModuleId module);
   void leave_innermost();

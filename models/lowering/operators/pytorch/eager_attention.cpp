@@ -162,8 +162,10 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
     at.v = a.padded_v;
     at.dy = w.make("aten::slice_backward", w.bytes(a.result), {given.dy});
     w.free({given.dy});
-    dy_copy = w.make_like("aten::clone", at.dy, {at.dy});
-    out_copy = w.make_like("aten::clone", at.dy, {a.result});
+    if (H > 1) {  // one head lies in rows as it is
+      dy_copy = w.make_like("aten::clone", at.dy, {at.dy});
+      out_copy = w.make_like("aten::clone", at.dy, {a.result});
+    }
   }
   AttentionGradients g = gradients(w, a, at);
   const std::int64_t rows = round_up(S, 128);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/lowering/operators/pytorch/eager_block_script.hpp"
 
 namespace foreshard::lowering {
@@ -103,6 +105,7 @@ EagerBlock::Projection EagerBlock::projection(std::string_view path, std::int64_
   const CheckpointPlan& plan = w_.job.plan.checkpointing;
   Projection l{w_.declare_linear(path, out, in, bias, reads_stream), false};
   l.is_float8 = w_.plan.float8 != Float8Scaling::none;
+  l.is_unit = std::find(site_.units.begin(), site_.units.end(), path) != site_.units.end();
   if (bias) return l;
   const bool is_odd = ++products_ % 2 == 1;
   l.is_kept = is_selective() && (plan.save_matmul || (plan.save_every_second_matmul && is_odd));

@@ -135,7 +135,8 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
     g.dk = summed_over_repeats(g.dk, cast_k_ == kNone ? w_.z.e : item_size(w_.stream_type));
   }
   if (g.dk != kNone || g.dq != kNone) rotate_back(again, g);
-  if (attention_.copies_result() || repeats_for_mask()) g.dv = as_rows(g.dv, w_.z.K);
+  const bool is_by_heads = attention_.copies_result() && !sums_repeats();
+  if (is_by_heads || repeats_for_mask()) g.dv = as_rows(g.dv, w_.z.K);
   EagerWriter::GradientSum sum;
   const auto project_back = [&](const Projection& l, Slot dy_of, Slot y) {
     if (w_.requires_gradient(y)) w_.linear_backward(l, {dy_of, n1_, again, &sum});
@@ -173,7 +174,14 @@ Slot EagerBlock::summed_over_repeats(Slot g, std::int64_t item) {
 }
 
 void EagerBlock::rotate_back(bool again, AttentionGradients& g) {
-  RopeBackward at{{g.dq, g.dk}, attention_.copies_result(), again};
+  // With one head the gradient of keys, a product's second factor, is transposed by the math path.
+  const bool has_one_head = w_.z.H == 1,
+             is_transposed = attention_.kernel == AttentionKernel::math && has_one_head;
+  RopeBackward at{.gradients = {g.dq, g.dk},
+                  .copies_q = attention_.copies_result() && !has_one_head,
+                  .copies_k = is_transposed || (attention_.copies_result() && w_.z.K > 1 &&
+                                                !sums_repeats()),
+                  .recomputed = again};
   if (shared_sines_ != kNone && !again) {
     w_.receive(shared_sines_, Shared::sines);
     w_.receive(shared_cosines_, Shared::cosines);

@@ -33,6 +33,8 @@ class EagerBlock {
   bool repeats() const { return attention_.kv_heads != w_.z.K && w_.z.K > 1; }
   // By attention itself, for a mask, and not by the block that calls it.
   bool repeats_for_mask() const { return repeats() && attention_.bias != kNone; }
+  // The gradients of keys and values that the block repeated are sums, in rows whatever they were.
+  bool sums_repeats() const { return attention_.kv_heads != w_.z.K && !repeats_for_mask(); }
   // Tables of angles in fp32, which a 16-bit model is called with.
   bool casts_tables() const;
   Slot keys() const { return repeats() ? all_k_ : k_; }

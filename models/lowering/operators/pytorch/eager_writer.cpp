@@ -463,6 +463,10 @@ Slot EagerWriter::plain_linear_backward(const Linear& l, const LinearBackward& a
     if (dw != kNone) ready(dw);
     if (l.bias) accumulate();
   }
+  if (l.is_unit && l.factors.empty() && !autocasts()) {
+    accumulate();
+    leave(l.module);  // RegisterPostBackwardFunction
+  }
   if (at.joins != nullptr) join(*at.joins, dx, !autocasts());
   const auto cast_back = [&](Slot product, Slot gradient) {
     if (gradient == kNone) return;

@@ -124,6 +124,7 @@ class EagerWriter {
     std::int64_t out, in;
     bool bias = false;
     bool is_float8 = false;  // both factors of its products are cast to float8 first
+    bool is_unit = false;    // of FSDP2: its input comes through a node of its own
     // Copies that autocast makes.
     Slot cast_weight = kNone, cast_bias = kNone, cast_input = kNone;
     DType type = DType::bf16;  // in which it computes
