@@ -122,6 +122,7 @@ void CompiledBlock::attend(CompiledLinear& g, bool keeps) {
   g.call({q_, k_, values()}, std::move(writes), [this, &g, keeps] {
     attention_forward(w_, attention_,
                       {g.storage(q_), g.storage(k_), g.storage(values()), keeps, false});
+    attention_in_rows(w_, attention_);
   });
 }
 

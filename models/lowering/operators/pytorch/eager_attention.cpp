@@ -352,6 +352,9 @@ void attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
   }
   // The math path adds the mask in place, of which autograd keeps nothing.
   if (!at.keeps || !w.records() || a.kernel == AttentionKernel::math) free_inputs(w, a);
+}
+
+void attention_in_rows(EagerWriter& w, const EagerAttention& a) {
   if (a.copies_result()) w.write(a.out, "aten::clone", {a.result});
 }
 

@@ -49,6 +49,8 @@ struct AttentionForward {
 enum class AttentionRun : std::uint8_t { anew, kept };
 void attention_forward(EagerWriter& w, const EagerAttention& attention, const AttentionForward& at,
                        AttentionRun run = AttentionRun::anew);
+// What the kernel returned by heads is copied to rows.
+void attention_in_rows(EagerWriter& w, const EagerAttention& attention);
 
 // What the kernel returns, and what autograd saves of it and its inputs.
 Slot attention_output(const EagerAttention& attention);

@@ -11,15 +11,20 @@ struct MathSizes {
         scores(4 * w.z.B * w.z.H * w.z.S * w.z.S),
         square(w.z.S * w.z.S),
         is_grouped(a.kv_heads != w.z.H),
-        folds(w.z.B == 1 || w.z.H == 1),
-        keys_fold(folds || a.is_given_by_heads) {}
+        folds(w.z.B == 1 || w.z.H == 1) {
+    // A single head that was expanded for all is no memory of its own; what is computed from it lies by
+    // heads.
+    const bool is_expanded = a.kv_heads != w.z.K && w.z.K == 1;
+    keys_fold = folds || is_expanded || a.is_given_by_heads;
+    values_fold = folds || (is_expanded ? w.z.is_16_bit : a.is_given_by_heads);
+  }
   // Whether bmm reads the values as attention is given them; others are copied, by repeat_interleave or
   // to fold batch and heads.
-  bool reads_given_values() const { return keys_fold && !is_grouped; }
+  bool reads_given_values() const { return values_fold && !is_grouped; }
   std::int64_t rows, kv_rows, scores, square;
   bool is_grouped;
-  // Whether queries, and keys and values, are [B x H, S, d] without a copy.
-  bool folds, keys_fold;
+  // Whether queries, keys and values are [B x H, S, d] without a copy.
+  bool folds, keys_fold = false, values_fold = false;
 };
 
 // A copy in fp32 of what a 16-bit model has; an fp32 model's tensor itself.
@@ -93,7 +98,8 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
     repeated = w.make("aten::repeat_interleave", s.rows, {k});
     w.write(a.values, "aten::repeat_interleave", {v});
   }
-  const bool copies_keys = !s.keys_fold && !s.is_grouped;
+  const bool copies_keys = !s.keys_fold && !s.is_grouped,
+             copies_values = !s.values_fold && !s.is_grouped;
   const Slot scaled_keys = copies_keys ? w.scratch_later(s.rows) : a.keys;
   w.write(scaled_keys, "aten::mul", {repeated == kNone ? k : repeated});
   if (!s.folds) w.write(a.queries, "aten::clone", {scaled});
@@ -118,7 +124,7 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
   // The probabilities are a second result, narrowed for nobody.
   const Slot returned =
       is_16_bit ? w.make("aten::_to_copy", s.scores / 2, {a.probabilities}) : kNone;
-  if (copies_keys) w.write(a.values, "aten::clone", {v});
+  if (copies_values) w.write(a.values, "aten::clone", {v});
   const Slot values = a.values == kNone ? at.v : a.values;
   const Slot dropped = at.keeps ? kNone : a.probabilities,
              dropped_values = keeps_values || v == a.values ? kNone : a.values,
@@ -132,10 +138,10 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
     return;
   }
   const Slot wide = product(w, s.rows, key, a.probabilities, values);
-  if (copies_keys) w.free({dropped_values});  // a copy that only the product held
+  if (copies_values) w.free({dropped_values});  // a copy that only the product held
   w.write(attention_output(a), "aten::_to_copy", {wide});
   const Slot dropped_v = keeps_values && v == a.values ? kNone : v;
-  w.free({wide, dropped, repeated, copies_keys ? kNone : dropped_values, dropped_queries, mask,
+  w.free({wide, dropped, repeated, copies_values ? kNone : dropped_values, dropped_queries, mask,
           dropped_v, k, q, returned});
 }
 

@@ -181,6 +181,7 @@ void EagerBlock::attend(Pass pass) {
     for (const Slot saved : saved_by_attention(attention_, at)) w_.save(saved);
   }
   w_.drop({cast_q_, cast_k_});
+  attention_in_rows(w_, attention_);
   if (w_.code.drops_attention_result) w_.drop({attention_.result});
   if (repeats_for_mask()) w_.drop({all_k_, all_v_});
 }

@@ -146,14 +146,16 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
   if (has_head_norms() && g.dk != kNone) {
     g.dk = norm_backward(w_, key_norm_, {.dy = g.dk, .x = k0_, .recomputed = again});
   }
-  w_.enter(to_k_.module);
+  w_.enter(attention_module_);  // a projection's hooks come after its output's gradient is there
   if (w_.code.rotates_by_heads) g.dk = as_rows(g.dk, w_.z.K);
+  w_.enter(to_k_.module);
   project_back(to_k_, g.dk, k0_);
   if (has_head_norms() && g.dq != kNone) {
     g.dq = norm_backward(w_, query_norm_, {.dy = g.dq, .x = q0_, .recomputed = again});
   }
-  w_.enter(to_q_.module);
+  w_.enter(attention_module_);
   if (w_.code.rotates_by_heads) g.dq = as_rows(g.dq, w_.z.H);
+  w_.enter(to_q_.module);
   project_back(to_q_, g.dq, q0_);
   w_.leave(attention_module_);
   return sum.slot;
