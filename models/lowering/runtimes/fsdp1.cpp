@@ -124,11 +124,11 @@ void Fsdp1::post_forward(UnitId unit, bool) {
 }
 
 // A unit that is in backward already has its parameters; one inside a checkpointed block begins a
-// forward of its own.
+// forward of its own, for which backward may have prefetched them (_pre_forward_unshard).
 void Fsdp1::pre_forward_in_recompute(UnitId unit) {
   if (at(unit).is_in_backward || !is_managed(unit)) return;
   focus(unit);
-  unshard(unit);
+  if (!at(unit).is_prefetched) unshard(unit);
   emit_.wait_for(Stream::compute, fsdp1_stream::unshard);
 }
 

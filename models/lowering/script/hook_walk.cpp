@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "models/sharding/implementation.hpp"
 #include "models/sharding/trained_parameters.hpp"
@@ -41,6 +42,13 @@ HookTable::HookTable(const Job& job)
     returns_of.push_back(whose_output_returns(job, module));
   }
   const std::vector<bool> gradients = has_gradients(job);
+  const auto shares_input = [&](ModuleId m) {
+    const ModuleId above = parent_of[static_cast<std::size_t>(m)];
+    if (above == kNone) return false;
+    const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(above)].kind;
+    return (kind == ModuleKind::attention || kind == ModuleKind::mlp) &&
+           returns_of[static_cast<std::size_t>(above)] != m;
+  };
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     for (const ModuleId m : job.units[u].modules) {
       const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(m)].kind;
@@ -48,6 +56,12 @@ HookTable::HookTable(const Job& job)
       units[u].members += kind != ModuleKind::activation ? 1 : 0;
       if (!input_has_gradient(job, gradients, m)) units[u].has_input_gradient = false;
     }
+    const std::vector<ParameterId>& parameters = job.units[u].parameters;
+    const bool trains =
+        std::any_of(parameters.begin(), parameters.end(),
+                    [&gradients](ParameterId p) { return gradients[static_cast<std::size_t>(p)]; });
+    units[u].waits_for_sum = job.plan.runtime == RuntimeName::fsdp1 && !trains &&
+                             shares_input(job.units[u].modules.front());
   }
   for (std::size_t m = 1; m < unit_of.size(); ++m) {
     manager_of[m] =
@@ -137,6 +151,23 @@ void HookWalk::entered(ModuleId module) {
 void HookWalk::leave_innermost() {
   const ModuleId module = open_.back();
   open_.pop_back();
+  left(module);
+  if (!waiting_.empty()) run_waiting(module);
+}
+
+// In the order in which forward put them on the input.
+void HookWalk::run_waiting(ModuleId above) {
+  const auto first = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                           [&](ModuleId m) { return parent(m) != above; });
+  std::vector<ModuleId> due(first, waiting_.end());
+  waiting_.erase(first, waiting_.end());
+  std::sort(due.begin(), due.end());
+  for (const ModuleId m : due) {
+    runtime_.post_backward(hooks_.unit_of[static_cast<std::size_t>(m)]);
+  }
+}
+
+void HookWalk::left(ModuleId module) {
   const UnitId unit = hooks_.unit_of[static_cast<std::size_t>(module)];
   if (unit == kNone) return;
   const HookTable::UnitHooks& hooks = hooks_.units[static_cast<std::size_t>(unit)];
@@ -146,7 +177,11 @@ void HookWalk::leave_innermost() {
     case Mode::recompute: return runtime_.post_forward_in_recompute(unit);
     case Mode::backward: break;
   }
-  if (hooks.has_input_gradient) runtime_.post_backward(unit);
+  if (hooks.waits_for_sum && hooks.has_input_gradient) {
+    waiting_.push_back(module);
+  } else if (hooks.has_input_gradient) {
+    runtime_.post_backward(unit);
+  }
 }
 
 }  // namespace foreshard::lowering

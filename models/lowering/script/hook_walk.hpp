@@ -20,6 +20,9 @@ class HookTable {
     // The hook after backward sits on the gradient of the unit's inputs. Where there is none (token ids,
     // the rotary embedding, nothing below that trains) units wait for the final callback.
     bool has_input_gradient = true;
+    // FSDP1's of a unit that is frozen sits on its input itself (_register_post_backward_reshard_only_hook),
+    // whose gradient is a sum where modules beside it are given the same.
+    bool waits_for_sum = false;
   };
   std::vector<ModuleId> parent_of;  // by module
   std::vector<UnitId> unit_of;      // by module: the unit whose hooks stand on it
@@ -50,6 +53,8 @@ class HookWalk {
   void entered(ModuleId module);
   void focus(ModuleId module);
   void leave_innermost();
+  void left(ModuleId module);
+  void run_waiting(ModuleId parent);
   ModuleId parent(ModuleId module) const {
     return hooks_.parent_of[static_cast<std::size_t>(module)];
   }
@@ -66,6 +71,7 @@ class HookWalk {
   };
   std::vector<Count> counts_;    // by unit
   std::vector<UnitId> touched_;  // units whose counts are not zero
+  std::vector<ModuleId> waiting_;  // left, with hooks that wait for the gradient of their input
 };
 
 }  // namespace foreshard::lowering

@@ -179,11 +179,11 @@ void EagerBlock::rotate_back(bool again, AttentionGradients& g) {
   // With one head the gradient of keys, a product's second factor, is transposed by the math path.
   const bool has_one_head = w_.z.H == 1,
              is_transposed = attention_.kernel == AttentionKernel::math && has_one_head;
-  RopeBackward at{.gradients = {g.dq, g.dk},
-                  .copies_q = attention_.copies_result() && !has_one_head,
-                  .copies_k = is_transposed || (attention_.copies_result() && w_.z.K > 1 &&
-                                                !sums_repeats()),
-                  .recomputed = again};
+  RopeBackward at{
+      .gradients = {g.dq, g.dk},
+      .copies_q = attention_.copies_result() && !has_one_head,
+      .copies_k = is_transposed || (attention_.copies_result() && w_.z.K > 1 && !sums_repeats()),
+      .recomputed = again};
   if (shared_sines_ != kNone && !again) {
     w_.receive(shared_sines_, Shared::sines);
     w_.receive(shared_cosines_, Shared::cosines);

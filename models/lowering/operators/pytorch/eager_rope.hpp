@@ -13,7 +13,7 @@ struct QueryAndKey {
 void rope_forward(EagerWriter& w, const QueryAndKey& from, const QueryAndKey& to);
 
 struct RopeBackward {
-  QueryAndKey gradients;         // freed; kNone: of what needs none
+  QueryAndKey gradients;  // freed; kNone: of what needs none
   // That are not in rows, of which complex numbers are made: copied first.
   bool copies_q = false, copies_k = false;
   bool recomputed = false;
