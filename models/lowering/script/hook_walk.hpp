@@ -69,8 +69,8 @@ class HookWalk {
   struct Count {
     int entered = 0, left = 0;  // modules of a unit
   };
-  std::vector<Count> counts_;    // by unit
-  std::vector<UnitId> touched_;  // units whose counts are not zero
+  std::vector<Count> counts_;      // by unit
+  std::vector<UnitId> touched_;    // units whose counts are not zero
   std::vector<ModuleId> waiting_;  // left, with hooks that wait for the gradient of their input
 };
 
