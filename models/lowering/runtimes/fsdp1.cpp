@@ -175,11 +175,12 @@ void Fsdp1::post_backward(UnitId unit) {
   if (!at(unit).has_gradients) reshard_frozen(unit);
 }
 
-// _post_backward_reshard_only_hook: of a flat parameter that requires no gradient.
+// _post_backward_reshard_only_hook: of a flat parameter that requires no gradient, on the stream of the
+// gradient that came last.
 void Fsdp1::reshard_frozen(UnitId unit) {
   if (at(unit).full == kNone || !is_managed(unit)) return;
   focus(unit);
-  reshard_after_backward(unit);
+  reshard_after_backward(unit, Stream::compute);
   at(unit).is_prefetched = false;
   if (plan_.prefetch.backward_prefetch == BackwardPrefetch::post) prefetch_backward(unit);
 }

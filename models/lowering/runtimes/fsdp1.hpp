@@ -93,7 +93,7 @@ class Fsdp1 : public ShardingRuntime {
   virtual void unshard(UnitId unit) = 0;
   // _reshard; the hook after backward runs on the unshard stream.
   virtual void reshard_after_forward(UnitId unit) = 0;
-  virtual void reshard_after_backward(UnitId unit) = 0;
+  virtual void reshard_after_backward(UnitId unit, Stream current) = 0;
   virtual BufferId allocate_flat_gradient(UnitId unit);
   // A flat gradient: AccumulateGrad, and the reduction where it is due.
   virtual void reduce(UnitId unit, BufferId gradient) = 0;

@@ -61,7 +61,7 @@ void Fsdp1::run_split_backward(UnitId unit) {
   focus(unit);
   const BufferId gradient = concatenate(unit);
   const auto range = emit_.range(Range::fsdp1_post_backward);
-  reshard_after_backward(unit);
+  reshard_after_backward(unit, fsdp1_stream::unshard);
   at(unit).is_prefetched = false;
   if (plan_.prefetch.backward_prefetch == BackwardPrefetch::post) {
     const auto prefetching = emit_.range(Range::fsdp1_post_backward_prefetch);
