@@ -74,6 +74,7 @@ void Fsdp1::root_pre_forward() {
   emit_.wait(fsdp1_stream::unshard, optimized);
   emit_.wait(fsdp1_stream::pre_unshard, optimized);
   if (std::exchange(clears_gradients_, false)) free_gradients();
+  free_gradients_without_views();
 }
 
 // Autograd's nodes of the split come after all that ran before it, another unit's split among it.

@@ -152,6 +152,8 @@ class Fsdp1 : public ShardingRuntime {
   void run_split_backward(UnitId unit);
   BufferId concatenate(UnitId unit);
   void free_gradients();
+  void free_gradients_without_views();
+  void free_gradient(UnitId unit);
 
   const std::vector<FlatParameter> flat_;
   std::vector<std::vector<ParameterShard>> trained_;  // by unit: pieces that the optimizer is given
