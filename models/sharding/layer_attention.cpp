@@ -8,19 +8,18 @@
 namespace foreshard {
 namespace {
 
-// _ignore_causal_mask_sdpa: a window that sequences do not reach, and no padding, is causal attention.
+// sdpa_mask. _ignore_causal_mask_sdpa: a window that sequences do not reach, and no zeros, is causal
+// attention; into a mask that is made the attention_mask goes whatever it holds.
 DecoderMask mask_of(const Job& job, bool has_window) {
   const PyTorchPlan& pytorch = job.plan.pytorch;
-  const std::int64_t S = job.plan.batch.sequence;
-  const bool is_windowed = has_window && S >= job.model.sliding_window,
-             is_padded = pytorch.attention_mask == AttentionMask::padded;
-  DecoderMask mask{has_window, is_padded};
-  if (is_padded) {
-    mask.bytes = job.plan.batch.micro_batch * S * S;
-  } else if (is_windowed) {
-    mask.bytes = S * S;
+  const BatchPlan& batch = job.plan.batch;
+  const bool is_windowed = has_window && batch.sequence >= job.model.sliding_window,
+             is_given = pytorch.attention_mask != AttentionMask::none;
+  DecoderMask mask{.has_window = has_window, .asks_padding = is_given && !is_windowed};
+  if (is_windowed || pytorch.attention_mask == AttentionMask::padded) {
+    mask.reads_padding = is_given;
+    mask.bytes = (is_given ? batch.micro_batch : 1) * batch.sequence * batch.sequence;
   }
-  mask.asks_padding = !is_windowed && pytorch.attention_mask != AttentionMask::none;
   return mask;
 }
 

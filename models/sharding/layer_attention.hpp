@@ -14,9 +14,9 @@ namespace foreshard {
 // create_sliding_window_causal_mask). Mostly none is made, as is_causal says the same.
 struct DecoderMask {
   bool has_window = false;
-  bool is_padded = false;
-  std::int64_t bytes = 0;     // of bools, a square for each padded sequence; 0: none is made
-  bool asks_padding = false;  // the host reads whether the attention_mask is all ones
+  bool asks_padding = false;   // the host reads whether the attention_mask is all ones
+  bool reads_padding = false;  // and the mask is made of it
+  std::int64_t bytes = 0;      // of bools, a square, or one for each sequence; 0: none is made
 };
 
 // In the order in which they are asked for; none of an implementation that has no masks.

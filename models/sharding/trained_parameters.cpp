@@ -229,4 +229,17 @@ bool input_has_gradient(const ModuleTree& tree, const std::vector<bool>& has_gra
   return false;
 }
 
+bool output_has_gradient(const Job& job, const std::vector<bool>& has_gradients, ModuleId module) {
+  const Module& called = job.tree.modules[static_cast<std::size_t>(module)];
+  const auto trains = [&](ParameterId p) { return has_gradients[static_cast<std::size_t>(p)]; };
+  const auto child_has_gradient = [&](ModuleId child) {
+    return output_has_gradient(job, has_gradients, child);
+  };
+  if (called.kind == ModuleKind::rotary) return false;
+  return (called.kind == ModuleKind::embedding && embedded_requires_gradient(job.plan)) ||
+         std::any_of(called.parameters.begin(), called.parameters.end(), trains) ||
+         input_has_gradient(job, has_gradients, module) ||
+         std::any_of(called.children.begin(), called.children.end(), child_has_gradient);
+}
+
 }  // namespace foreshard

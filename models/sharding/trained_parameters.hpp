@@ -35,5 +35,7 @@ bool input_has_gradient(const ModuleTree& tree, const std::vector<bool>& has_gra
 // gradient_checkpointing_enable() does (enable_input_require_grads).
 bool input_has_gradient(const Job& job, const std::vector<bool>& has_gradients, ModuleId module);
 bool embedded_requires_gradient(const Plan& plan);
+// Whether one is computed for what a module returns.
+bool output_has_gradient(const Job& job, const std::vector<bool>& has_gradients, ModuleId module);
 
 }  // namespace foreshard

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <utility>
 
 #include "models/lowering/runtimes/whole_parameters.hpp"
 #include "models/sharding/implementation.hpp"
@@ -75,10 +76,15 @@ void Ddp::make_first_buckets() {
     std::reverse(buckets.begin(), buckets.end());
     make_buckets(order, buckets);
   }
-  if (is_static() || plan_.pytorch.find_unused_parameters) {  // local_used_map_dev_
-    emit_.allocate({kIndex * static_cast<std::int64_t>(order.size()), Category::gradients,
-                    Role::scratch, kNone, Stream::compute, false, true});
-  }
+  // local_used_map_dev_, which set_static_graph makes whether it is there or not.
+  const auto used_map = [&] {
+    return emit_.allocate({kIndex * static_cast<std::int64_t>(order.size()), Category::gradients,
+                           Role::scratch, kNone, Stream::compute, false, true});
+  };
+  const BufferId first = plan_.pytorch.find_unused_parameters ? used_map() : kNone;
+  if (!is_static()) return;
+  used_map();
+  if (first != kNone) emit_.free(first);
 }
 
 std::vector<SizedTensor> Ddp::sizes_of(const std::vector<ParameterId>& parameters) const {
@@ -198,22 +204,21 @@ BufferId Ddp::flattened(const std::vector<SizedTensor>& tensors,
 }
 
 // _DDPSink: where unused parameters are looked for, and until a static graph is known, callers get copies
-// of the outputs.
+// of the outputs. In an evaluation they keep the originals, which have no node, and the copies die.
 void Ddp::returned(std::span<BufferId*> outputs) {
   const bool has_sink = is_static() ? iterations_ == 0 : plan_.pytorch.find_unused_parameters;
   if (!has_sink) return;
-  std::vector<BufferId> originals;
+  std::vector<BufferId> dropped;
   for (BufferId* output : outputs) {
-    originals.push_back(*output);
     const std::int64_t size = emit_.buffer(*output).bytes;
     const BufferId copy = emit_.allocate({size, Category::activations, Role::logits});
     emit_.launch(
         Stream::compute,
         emit_.intern({Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {size, size}}),
         emit_.intern_operator("aten::clone"), {output, 1}, {&copy, 1});
-    *output = copy;
+    dropped.push_back(evaluates_ ? copy : std::exchange(*output, copy));
   }
-  for (const BufferId original : originals) emit_.free(original);
+  for (const BufferId tensor : dropped) emit_.free(tensor);
 }
 
 std::int64_t Ddp::bytes(ParameterId p) const {

@@ -68,14 +68,17 @@ BufferId Ddp::sum_of_uses(ParameterId parameter, BufferId second) {
   return sum;
 }
 
-// AccumulateGrad, which keeps a first gradient and adds later ones to it, then the reducer's hook.
+// AccumulateGrad, which keeps a first gradient and adds later ones to it, then the reducer's hook. What
+// is a view of a bucket already grows there.
 void Ddp::accumulate(ParameterId parameter, BufferId gradient) {
   BufferId& kept = at(parameter).gradient;
-  if (kept == kNone) {
+  const bool is_view = kept == kNone && has_viewed_gradients_ && !reduces_now();
+  const BufferId sum = is_view ? buckets_[at(parameter).bucket].buffer : kept;
+  if (sum == kNone) {
     kept = gradient;
   } else {
     emit_.launch(Stream::compute, {Operator::add, type_, type_, type_, {numel(parameter)}},
-                 {gradient}, {kept});
+                 {gradient}, {sum});
     emit_.free(gradient);
   }
   if (!reduces_now()) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/base/assertion.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 
@@ -18,6 +19,7 @@ Fsdp1::Fsdp1(const Job& job, const RankPlace& place, Emitter& emit)
       states_(job.units.size()),
       held_(job.units.size()),
       places_(job.tree.parameters.size()) {
+  const std::vector<bool> gradients = foreshard::has_gradients(job);
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     const auto& parameters = job.units[u].parameters;
     states_[u].gradients.assign(parameters.size(), kNone);
@@ -28,6 +30,7 @@ Fsdp1::Fsdp1(const Job& job, const RankPlace& place, Emitter& emit)
       return job.tree.parameters[static_cast<std::size_t>(p)].trains;
     };
     states_[u].has_gradients = std::any_of(parameters.begin(), parameters.end(), trains);
+    states_[u].returns_gradient = output_has_gradient(job, gradients, job.units[u].modules.front());
     std::vector<ParameterShard> pieces = flat_[u].layout.parameters;
     std::erase_if(pieces, [&](const ParameterShard& piece) {
       return piece.parameter == kNone ? !states_[u].has_gradients : !trains(piece.parameter);
@@ -39,7 +42,7 @@ Fsdp1::Fsdp1(const Job& job, const RankPlace& place, Emitter& emit)
 void Fsdp1::begin_micro_step(bool is_last) {
   is_last_micro_step_ = is_last;
   evaluates_ = false;
-  forwards_ = 0;
+  clock_ = 0;
   post_forward_order_.clear();
 }
 
@@ -74,19 +77,20 @@ void Fsdp1::root_pre_forward() {
   emit_.wait(fsdp1_stream::unshard, optimized);
   emit_.wait(fsdp1_stream::pre_unshard, optimized);
   if (std::exchange(clears_gradients_, false)) free_gradients();
+  free_gradients_without_views();
 }
 
-// Autograd's nodes of the split come after all that ran before it.
+// Autograd's nodes of the split come after all that ran before it, another unit's split among it.
 void Fsdp1::split(UnitId unit) {
   unshard(unit);
-  at(unit).split = forwards_;
+  at(unit).split = ++clock_;
 }
 
 void Fsdp1::pre_forward(UnitId unit) {
   focus(unit);
   if (unit == 0) root_pre_forward();
   UnitState& s = at(unit);
-  s.entered = ++forwards_;
+  s.entered = ++clock_;
   if (!is_managed(unit)) return;
   const auto range = emit_.range(Range::fsdp1_pre_forward);
   if (!has_order_) pre_forward_order_.push_back(unit);
@@ -120,15 +124,15 @@ void Fsdp1::post_forward(UnitId unit, bool) {
   post_forward_order_.push_back(unit);
   reshard_after_forward(unit);
   s.is_prefetched = false;
-  s.needs_unshard_in_backward = true;
+  s.needs_unshard_in_backward = s.returns_gradient;  // _register_pre_backward_hooks
 }
 
 // A unit that is in backward already has its parameters; one inside a checkpointed block begins a
-// forward of its own.
+// forward of its own, for which backward may have prefetched them (_pre_forward_unshard).
 void Fsdp1::pre_forward_in_recompute(UnitId unit) {
   if (at(unit).is_in_backward || !is_managed(unit)) return;
   focus(unit);
-  unshard(unit);
+  if (!at(unit).is_prefetched) unshard(unit);
   emit_.wait_for(Stream::compute, fsdp1_stream::unshard);
 }
 
@@ -175,11 +179,12 @@ void Fsdp1::post_backward(UnitId unit) {
   if (!at(unit).has_gradients) reshard_frozen(unit);
 }
 
-// _post_backward_reshard_only_hook: of a flat parameter that requires no gradient.
+// _post_backward_reshard_only_hook: of a flat parameter that requires no gradient, on the stream of the
+// gradient that came last.
 void Fsdp1::reshard_frozen(UnitId unit) {
   if (at(unit).full == kNone || !is_managed(unit)) return;
   focus(unit);
-  reshard_after_backward(unit);
+  reshard_after_backward(unit, Stream::compute);
   at(unit).is_prefetched = false;
   if (plan_.prefetch.backward_prefetch == BackwardPrefetch::post) prefetch_backward(unit);
 }

@@ -55,8 +55,9 @@ class Fsdp1 : public ShardingRuntime {
 
  protected:
   struct UnitState {
-    BufferId full = kNone;       // what operators see, while it is unsharded
-    bool has_gradients = true;   // any of its parameters trains
+    BufferId full = kNone;         // what operators see, while it is unsharded
+    bool has_gradients = true;     // any of its parameters trains
+    bool returns_gradient = true;  // a gradient is computed for what its module returns
     BufferId on_device = kNone;  // an offloaded shard in its own type, until the unit is resharded
     bool is_prefetched = false;
     bool needs_unshard_in_forward = false, needs_unshard_in_backward = false;
@@ -93,7 +94,7 @@ class Fsdp1 : public ShardingRuntime {
   virtual void unshard(UnitId unit) = 0;
   // _reshard; the hook after backward runs on the unshard stream.
   virtual void reshard_after_forward(UnitId unit) = 0;
-  virtual void reshard_after_backward(UnitId unit) = 0;
+  virtual void reshard_after_backward(UnitId unit, Stream current) = 0;
   virtual BufferId allocate_flat_gradient(UnitId unit);
   // A flat gradient: AccumulateGrad, and the reduction where it is due.
   virtual void reduce(UnitId unit, BufferId gradient) = 0;
@@ -152,6 +153,8 @@ class Fsdp1 : public ShardingRuntime {
   void run_split_backward(UnitId unit);
   BufferId concatenate(UnitId unit);
   void free_gradients();
+  void free_gradients_without_views();
+  void free_gradient(UnitId unit);
 
   const std::vector<FlatParameter> flat_;
   std::vector<std::vector<ParameterShard>> trained_;  // by unit: pieces that the optimizer is given
@@ -170,7 +173,7 @@ class Fsdp1 : public ShardingRuntime {
   std::vector<UnitId> complete_;            // units whose gradients are, but not concatenated
   std::vector<UnitId> pre_forward_order_;   // of the run's first micro-step
   std::vector<UnitId> post_forward_order_;  // of this one
-  int forwards_ = 0;                        // of units, in this micro-step
+  int clock_ = 0;                           // of forwards and splits in this micro-step
   bool is_last_micro_step_ = true;
   bool evaluates_ = false;
   std::vector<BufferId> buffers_;  // of modules

@@ -61,7 +61,7 @@ void Fsdp1::run_split_backward(UnitId unit) {
   focus(unit);
   const BufferId gradient = concatenate(unit);
   const auto range = emit_.range(Range::fsdp1_post_backward);
-  reshard_after_backward(unit);
+  reshard_after_backward(unit, fsdp1_stream::unshard);
   at(unit).is_prefetched = false;
   if (plan_.prefetch.backward_prefetch == BackwardPrefetch::post) {
     const auto prefetching = emit_.range(Range::fsdp1_post_backward_prefetch);
@@ -170,9 +170,10 @@ void Fsdp1::copy_to_host(UnitId unit, Stream stream) {
              h.gradient(), h.host_gradient);
 }
 
+// _use_unsharded_grad_views: of parameters that have no gradient yet.
 void Fsdp1::allocate_placeholders(UnitId unit) {
   const bool are_on_device = !plan_.offload.parameters;
-  if (!plan_.pytorch.use_orig_params || !are_on_device) return;
+  if (!plan_.pytorch.use_orig_params || !are_on_device || at(unit).has_gradient) return;
   for (const ParameterShard& piece : flat(unit).layout.parameters) {
     emit_.free(emit_.allocate({piece.local * item_size(plan_.precision.storage),
                                Category::temporaries, Role::scratch,

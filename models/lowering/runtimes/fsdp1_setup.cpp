@@ -185,11 +185,22 @@ void Fsdp1::zero_gradients() {
 
 void Fsdp1::free_gradients() {
   for (const Stream stream : reduction_streams()) emit_.wait_for(stream, Stream::compute);
+  for (std::size_t u = 0; u < states_.size(); ++u) free_gradient(static_cast<UnitId>(u));
+}
+
+// _reset_flat_param_grad_info_if_needed: a shard that has frozen parameters alone has no view of its
+// gradient, which goes as if all had been cleared.
+void Fsdp1::free_gradients_without_views() {
+  if (!plan_.pytorch.use_orig_params) return;
   for (std::size_t u = 0; u < states_.size(); ++u) {
-    if (!std::exchange(states_[u].has_gradient, false)) continue;
-    emit_.free(held_[u].gradient());
-    held_[u].current = 0;
+    if (trained_[u].empty()) free_gradient(static_cast<UnitId>(u));
   }
+}
+
+void Fsdp1::free_gradient(UnitId unit) {
+  if (!std::exchange(at(unit).has_gradient, false)) return;
+  emit_.free(held(unit).gradient());
+  held(unit).current = 0;
 }
 
 }  // namespace foreshard::lowering

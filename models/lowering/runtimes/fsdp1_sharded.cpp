@@ -80,9 +80,9 @@ void Fsdp1Sharded::reshard_after_forward(UnitId unit) {
 }
 
 // _should_free_in_backward.
-void Fsdp1Sharded::reshard_after_backward(UnitId unit) {
+void Fsdp1Sharded::reshard_after_backward(UnitId unit, Stream current) {
   drop_device_shard(unit);
-  if (frees_after_forward_ || reduces_now()) free_unsharded(unit, fsdp1_stream::unshard);
+  if (frees_after_forward_ || reduces_now()) free_unsharded(unit, current);
 }
 
 std::vector<Stream> Fsdp1Sharded::reduction_streams() const {

@@ -20,7 +20,7 @@ class Fsdp1Sharded final : public Fsdp1 {
   std::vector<Transient> lazy_tensors(UnitId unit) const override;
   void unshard(UnitId unit) override;
   void reshard_after_forward(UnitId unit) override;
-  void reshard_after_backward(UnitId unit) override;
+  void reshard_after_backward(UnitId unit, Stream current) override;
   void reduce(UnitId unit, BufferId gradient) override;
   std::vector<Stream> reduction_streams() const override;
 

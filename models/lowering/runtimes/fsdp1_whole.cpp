@@ -56,7 +56,10 @@ void Fsdp1Whole::reduce(UnitId unit, BufferId gradient) {
     const bool is_new = gradient != kept;
     if (is_new) add_to(kept, plan_.precision.storage, gradient, flat(unit).numel);
     emit_.wait_for(fsdp1_stream::post_backward, fsdp1_stream::unshard);
-    if (reduces_now()) reduce_sum(unit);
+    if (reduces_now()) {
+      emit_.record_stream(kept, fsdp1_stream::post_backward);
+      reduce_sum(unit);
+    }
     if (is_new) emit_.free(gradient);
   } else {
     if (s.unreduced != kNone) add_to(s.unreduced, gradient_type_, gradient, flat(unit).numel);
@@ -99,10 +102,12 @@ void Fsdp1Whole::reduce_unreduced(UnitId unit, BufferId gradient) {
   emit_.wait_for(stream, fsdp1_stream::unshard);
   const BufferId unreduced = std::exchange(at(unit).unreduced, kNone);
   BufferId whole = unreduced == kNone ? gradient : unreduced;
+  emit_.record_stream(whole, stream);  // whether it is the optimizer's or goes now
   const auto become = [&](DType from, DType to) {
     if (from == to) return;
-    BufferId before = std::exchange(whole, cast(unit, whole, from, to, flat(unit).numel, stream));
-    drop(before, stream);
+    const BufferId before = whole;
+    whole = cast(unit, before, from, to, flat(unit).numel, stream);
+    emit_.free(before);
   };
   become(gradient_type_, reduce_type_);
   all_reduce(unit, whole, reduce_type_);

@@ -19,7 +19,7 @@ class Fsdp1Whole final : public Fsdp1 {
   std::vector<Transient> lazy_tensors(UnitId unit) const override;
   void unshard(UnitId unit) override;
   void reshard_after_forward(UnitId unit) override { reshard(unit, Stream::compute); }
-  void reshard_after_backward(UnitId unit) override { reshard(unit, fsdp1_stream::unshard); }
+  void reshard_after_backward(UnitId unit, Stream current) override { reshard(unit, current); }
   BufferId allocate_flat_gradient(UnitId unit) override;
   void reduce(UnitId unit, BufferId gradient) override;
 

@@ -62,12 +62,19 @@ bool ManagedModules::has_checkpoint_wrapper(const Module& module) const {
          is_checkpointed(job_, static_cast<std::size_t>(module.layer));
 }
 
+bool ManagedModules::is_factor(const Module& one) const {
+  return one.parent != kNone && module(one.parent).kind == ModuleKind::adapted &&
+         !one.path.ends_with(".base_layer");
+}
+
 std::vector<ModuleId> ManagedModules::breadth_first(UnitId unit) const {
   struct Visit {
     ModuleId id;
     bool is_wrapper;
   };
-  const auto visit = [this](ModuleId id) { return Visit{id, has_checkpoint_wrapper(module(id))}; };
+  const auto visit = [this](ModuleId id) {
+    return Visit{id, has_checkpoint_wrapper(module(id)) || is_factor(module(id))};
+  };
   std::vector<ModuleId> out;
   std::deque<Visit> queue;
   for (const ModuleId id : job_.units[static_cast<std::size_t>(unit)].modules) {

@@ -22,7 +22,7 @@ class ManagedModules {
   // FSDP2's _get_managed_modules.
   std::vector<ModuleId> depth_first(UnitId unit) const;
   // FSDP1's _move_module_to_device and _get_modules_to_materialize: level by level, of which a
-  // CheckpointWrapper is one.
+  // CheckpointWrapper is one, and the ModuleDict that holds an adapter's factor.
   std::vector<ModuleId> breadth_first(UnitId unit) const;
 
  private:
@@ -32,6 +32,7 @@ class ManagedModules {
   bool is_wrapped(ModuleId id) const { return unit_of_[static_cast<std::size_t>(id)] != kNone; }
   void collect(ModuleId id, std::vector<ModuleId>& out) const;
   bool has_checkpoint_wrapper(const Module& module) const;
+  bool is_factor(const Module& module) const;  // of an adapter
 
   const Job& job_;
   std::vector<UnitId> unit_of_;  // by module: the unit that wraps exactly it

@@ -1,23 +1,75 @@
 #include "models/lowering/script/hook_walk.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
+#include "models/sharding/implementation.hpp"
 #include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
+namespace {
+
+ModuleId whose_output_returns(const Job& job, const Module& module) {
+  const auto inside = [&](std::string_view name) {
+    const auto has_name = [&](ModuleId m) {
+      return job.tree.modules[static_cast<std::size_t>(m)].path.ends_with(name);
+    };
+    const auto found = std::find_if(module.children.begin(), module.children.end(), has_name);
+    return found == module.children.end() ? kNone : *found;
+  };
+  const PyTorchPlan& pytorch = job.plan.pytorch;
+  // The root may compute the loss, or widen its logits.
+  const bool returns_logits = !implementation_of(job.plan).loss_in_model &&
+                              pytorch.loss != LossKind::chunked && !pytorch.keep_logits;
+  switch (module.kind) {
+    case ModuleKind::root: return returns_logits ? inside("lm_head") : kNone;
+    case ModuleKind::model: return inside(".norm");
+    case ModuleKind::attention: return inside(".o_proj");
+    case ModuleKind::mlp: return inside(".down_proj");
+    default: return kNone;
+  }
+}
+
+}  // namespace
 
 HookTable::HookTable(const Job& job)
     : unit_of(job.tree.modules.size(), kNone),
       manager_of(job.tree.modules.size(), 0),
       units(job.units.size()) {
-  for (const Module& module : job.tree.modules) parent_of.push_back(module.parent);
+  for (const Module& module : job.tree.modules) {
+    parent_of.push_back(module.parent);
+    returns_of.push_back(whose_output_returns(job, module));
+  }
   const std::vector<bool> gradients = has_gradients(job);
+  const auto kind_of = [&](ModuleId m) {
+    return m == kNone ? ModuleKind::root : job.tree.modules[static_cast<std::size_t>(m)].kind;
+  };
+  const auto above = [&](ModuleId m) { return parent_of[static_cast<std::size_t>(m)]; };
+  const auto shares_input = [&](ModuleId m) {
+    const ModuleKind kind = kind_of(above(m));
+    return (kind == ModuleKind::attention || kind == ModuleKind::mlp) &&
+           returns_of[static_cast<std::size_t>(above(m))] != m;
+  };
+  // The module at whose end all have run that read what this one is called with; what a base layer does is
+  // read by a factor of its adapter too.
+  const auto last_reader = [&](ModuleId m) {
+    if (kind_of(above(m)) != ModuleKind::adapted) return shares_input(m) ? above(m) : kNone;
+    return shares_input(above(m)) ? above(above(m)) : above(m);
+  };
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     for (const ModuleId m : job.units[u].modules) {
       const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(m)].kind;
       unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
       units[u].members += kind != ModuleKind::activation ? 1 : 0;
       if (!input_has_gradient(job, gradients, m)) units[u].has_input_gradient = false;
+    }
+    const std::vector<ParameterId>& parameters = job.units[u].parameters;
+    const bool trains =
+        std::any_of(parameters.begin(), parameters.end(),
+                    [&gradients](ParameterId p) { return gradients[static_cast<std::size_t>(p)]; });
+    if (job.plan.runtime == RuntimeName::fsdp1 && !trains) {
+      units[u].waits_for = last_reader(job.units[u].modules.front());
     }
   }
   for (std::size_t m = 1; m < unit_of.size(); ++m) {
@@ -63,8 +115,20 @@ void HookWalk::enter(ModuleId module) {
   if (open_.size() > first + 1) {
     std::reverse(open_.begin() + static_cast<std::ptrdiff_t>(first), open_.end());
   }
-  for (std::size_t at = first; at < open_.size(); ++at) entered(open_[at]);
+  entered_since(first);
   focus(module);
+}
+
+void HookWalk::entered_since(std::size_t first) {
+  for (std::size_t at = first; at < open_.size();) {
+    std::size_t end = at + 1;
+    const auto is_output_of_last = [&] {
+      return hooks_.returns_of[static_cast<std::size_t>(open_[end - 1])] == open_[end];
+    };
+    while (mode_ == Mode::backward && end < open_.size() && is_output_of_last()) ++end;
+    for (std::size_t inner = end; inner > at; --inner) entered(open_[inner - 1]);
+    at = end;
+  }
 }
 
 void HookWalk::leave(ModuleId module) {
@@ -96,6 +160,22 @@ void HookWalk::entered(ModuleId module) {
 void HookWalk::leave_innermost() {
   const ModuleId module = open_.back();
   open_.pop_back();
+  left(module);
+  if (!waiting_.empty()) run_waiting(module);
+}
+
+// In the order in which forward put them on the input.
+void HookWalk::run_waiting(ModuleId above) {
+  const auto first = std::stable_partition(waiting_.begin(), waiting_.end(), [&](UnitId unit) {
+    return hooks_.units[static_cast<std::size_t>(unit)].waits_for != above;
+  });
+  std::vector<UnitId> due(first, waiting_.end());
+  waiting_.erase(first, waiting_.end());
+  std::sort(due.begin(), due.end());
+  for (const UnitId unit : due) runtime_.post_backward(unit);
+}
+
+void HookWalk::left(ModuleId module) {
   const UnitId unit = hooks_.unit_of[static_cast<std::size_t>(module)];
   if (unit == kNone) return;
   const HookTable::UnitHooks& hooks = hooks_.units[static_cast<std::size_t>(unit)];
@@ -105,7 +185,11 @@ void HookWalk::leave_innermost() {
     case Mode::recompute: return runtime_.post_forward_in_recompute(unit);
     case Mode::backward: break;
   }
-  if (hooks.has_input_gradient) runtime_.post_backward(unit);
+  if (hooks.waits_for != kNone && hooks.has_input_gradient) {
+    waiting_.push_back(unit);
+  } else if (hooks.has_input_gradient) {
+    runtime_.post_backward(unit);
+  }
 }
 
 }  // namespace foreshard::lowering

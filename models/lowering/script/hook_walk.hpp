@@ -20,10 +20,17 @@ class HookTable {
     // The hook after backward sits on the gradient of the unit's inputs. Where there is none (token ids,
     // the rotary embedding, nothing below that trains) units wait for the final callback.
     bool has_input_gradient = true;
+    // FSDP1's of a unit that is frozen sits on its input itself (_register_post_backward_reshard_only_hook),
+    // whose gradient is a sum where modules beside it are given the same: whole when backward leaves this
+    // module. kNone: it is no sum.
+    ModuleId waits_for = kNone;
   };
   std::vector<ModuleId> parent_of;  // by module
   std::vector<UnitId> unit_of;      // by module: the unit whose hooks stand on it
   std::vector<UnitId> manager_of;   // by module: the unit that manages its parameters
+  // By module: the one inside whose output it returns as it is, or kNone. The hooks before backward
+  // stand on outputs, so that the inner one's was registered first.
+  std::vector<ModuleId> returns_of;
   std::vector<UnitHooks> units;
 };
 
@@ -35,16 +42,20 @@ class HookWalk {
 
   // Starts below `base`, whose own hooks the walk leaves alone (recompute), or at the root.
   void begin(Mode mode, ModuleId base = kNone);
-  // Leaves what does not contain the module and enters what does, outermost first.
+  // Leaves what does not contain the module and enters what does, outermost first; backward comes to
+  // modules with the same output from the inside.
   void enter(ModuleId module);
   // Leaves the module and what is open inside it.
   void leave(ModuleId module);
   void finish();
 
  private:
+  void entered_since(std::size_t first);  // all that is open from there on
   void entered(ModuleId module);
   void focus(ModuleId module);
   void leave_innermost();
+  void left(ModuleId module);
+  void run_waiting(ModuleId above);
   ModuleId parent(ModuleId module) const {
     return hooks_.parent_of[static_cast<std::size_t>(module)];
   }
@@ -61,6 +72,7 @@ class HookWalk {
   };
   std::vector<Count> counts_;    // by unit
   std::vector<UnitId> touched_;  // units whose counts are not zero
+  std::vector<UnitId> waiting_;  // left, with hooks that wait for the gradient of their input
 };
 
 }  // namespace foreshard::lowering

@@ -20,6 +20,7 @@ void PlainLoop::micro_step(int number) {
   emit_.set_phase(Phase::forward);
   runtime_.begin_micro_step(number + 1 == plan_.batch.accumulation);
   load_batch();
+  enter_autocast();
   load_mask();
   pass_.forward();
   pass_.backward();
@@ -58,6 +59,17 @@ void PlainLoop::load_batch() {
         pass_[input], copied_from_host(kTokenBytes * plan_.tokens(), Category::inputs, role));
     if (before != kNone) emit_.free(before);
   }
+}
+
+// Once in a process it asks whether the device takes bf16, which below sm_80 a tensor has to show
+// (_check_bf16_tensor_supported).
+void PlainLoop::enter_autocast() {
+  constexpr int kAmpere = 80;
+  const int capability = job_.device.compute_capability;
+  const bool is_emulated = capability != 0 && capability < kAmpere;
+  if (plan_.pytorch.autocast == Autocast::none || !is_emulated || has_entered_autocast_) return;
+  has_entered_autocast_ = true;
+  emit_.free(copied_from_host(2, Category::temporaries, Role::scratch));
 }
 
 // The call of the model alone holds it.

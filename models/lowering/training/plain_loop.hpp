@@ -16,8 +16,11 @@ class PlainLoop final : public PyTorchLoop {
 
   void micro_step(int number);
   void load_batch();
+  void enter_autocast();
   void load_mask();
   void free_batch();
+
+  bool has_entered_autocast_ = false;
 };
 
 }  // namespace foreshard::lowering

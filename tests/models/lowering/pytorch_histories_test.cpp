@@ -50,9 +50,6 @@ TEST_P(PyTorchHistories, ComeFromProgramsThatObeyTheLaws) {
   ASSERT_TRUE(model && plan);
   const auto job = make_job(*model, *plan, c.id, c.ranks);
   ASSERT_TRUE(job) << job.error().text();
-  if (c.id == "frozen_lower_fsdp1_w2") {
-    GTEST_SKIP() << "a unit whose parameters are frozen is resharded before its last read";
-  }
   EXPECT_EQ(tests::broken_laws(lower(*job, c.rank)), std::vector<std::string>());
 }
 

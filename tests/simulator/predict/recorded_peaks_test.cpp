@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ const std::filesystem::path kFolder =
     std::filesystem::path(FORESHARD_SOURCE_DIR) / "tests/golden/pytorch_flows";
 
 struct RecordedPlan {
-  std::string name, model;
+  std::string name, model, machine;  // "": an H100
   int ranks = 1, rank = 0;
   std::int64_t device_memory = 0;  // 0: no limit
   std::map<std::int64_t, MemoryPeaks> steps;
@@ -35,8 +36,13 @@ std::vector<RecordedPlan> recorded_plans() {
     std::vector<std::string> cells;
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
     if (found.empty() || found.back().name != cells[0]) {
-      found.push_back(
-          {cells[0], cells[1], std::stoi(cells[2]), std::stoi(cells[3]), std::stoll(cells[4]), {}});
+      found.push_back({cells[0],
+                       cells[1],
+                       cells.size() > 9 ? cells[9] : "",
+                       std::stoi(cells[2]),
+                       std::stoi(cells[3]),
+                       std::stoll(cells[4]),
+                       {}});
     }
     MemoryPeaks& peaks = found.back().steps[std::stoll(cells[5])];
     peaks.active = std::stoll(cells[6]);
@@ -54,9 +60,13 @@ TEST_P(RecordedPeaks, AreThoseOfThePrediction) {
   ASSERT_TRUE(model) << model.error().text();
   const auto plan = load_plan((kFolder / "plans" / (recorded.name + ".toml")).string());
   ASSERT_TRUE(plan) << plan.error().text();
-  const auto job = make_job(*model, *plan, recorded.name, recorded.ranks);
+  std::optional<Machine> machine;
+  if (!recorded.machine.empty()) machine = *load_machine(recorded.machine);
+  const auto job =
+      make_job(*model, *plan, recorded.name, recorded.ranks, 0, machine ? &*machine : nullptr);
   ASSERT_TRUE(job) << job.error().text();
   PredictionOptions options;
+  if (machine) options.machine = &*machine;
   options.steps = recorded.steps.rbegin()->first;
   options.wants_time = options.wants_outside = false;
   if (recorded.device_memory > 0) options.device_memory = recorded.device_memory;

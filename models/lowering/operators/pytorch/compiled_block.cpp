@@ -49,7 +49,8 @@ CompiledBlock::Projection CompiledBlock::projection(std::string_view path, std::
                                                     std::int64_t in, bool bias) {
   const CheckpointPlan& plan = w_.job.plan.checkpointing;
   const bool is_odd = ++products_ % 2 == 1;
-  Projection l{{w_.module(path), out, in, bias}};
+  const std::int32_t own = w_.module(path);
+  Projection l{{.module = own, .called = own, .out = out, .in = in, .bias = bias}};
   l.is_kept = is_checkpointed() && plan.mode == CheckpointMode::selective &&
               (plan.save_matmul || (plan.save_every_second_matmul && is_odd));
   l.gradient = w_.gradient(l.module, out * in);
@@ -121,6 +122,7 @@ void CompiledBlock::attend(CompiledLinear& g, bool keeps) {
   g.call({q_, k_, values()}, std::move(writes), [this, &g, keeps] {
     attention_forward(w_, attention_,
                       {g.storage(q_), g.storage(k_), g.storage(values()), keeps, false});
+    attention_in_rows(w_, attention_);
   });
 }
 

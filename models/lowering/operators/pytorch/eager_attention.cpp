@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "models/lowering/operators/pytorch/eager_attention_math.hpp"
@@ -132,6 +133,14 @@ AttentionGradients gradients(EagerWriter& w, const EagerAttention& a, const Atte
   return {w.scratch(w.of(row * w.z.H)), w.scratch(w.of(row * kv)), w.scratch(w.of(row * kv))};
 }
 
+// A kernel computes all three; what is not asked for dies with its tuple of results
+// (ScaledDotProductFlashAttentionBackward0::apply).
+void drop_unneeded(EagerWriter& w, AttentionGradients& g, const AttentionNeeds& needs) {
+  if (!needs.q) w.free({std::exchange(g.dq, kNone)});
+  if (!needs.k) w.free({std::exchange(g.dk, kNone)});
+  if (!needs.v) w.free({std::exchange(g.dv, kNone)});
+}
+
 void launch_backward(EagerWriter& w, const EagerAttention& a, const AttentionBackward& at,
                      const AttentionGradients& g, std::string_view op, Slot workspace) {
   w.launch(attention_key(w, a, Operator::attention_backward), op,
@@ -153,8 +162,10 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
     at.v = a.padded_v;
     at.dy = w.make("aten::slice_backward", w.bytes(a.result), {given.dy});
     w.free({given.dy});
-    dy_copy = w.make_like("aten::clone", at.dy, {at.dy});
-    out_copy = w.make_like("aten::clone", at.dy, {a.result});
+    if (H > 1) {  // one head lies in rows as it is
+      dy_copy = w.make_like("aten::clone", at.dy, {at.dy});
+      out_copy = w.make_like("aten::clone", at.dy, {a.result});
+    }
   }
   AttentionGradients g = gradients(w, a, at);
   const std::int64_t rows = round_up(S, 128);
@@ -168,6 +179,7 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_flash_attention_backward", accumulated);
   w.free({all_dv, all_dk, accumulated, softmax, out_copy, dy_copy});
   if (at.results.dq != kNone) return g;
+  drop_unneeded(w, g, at.needs);
   const Slot out = attention_output(a);
   if (at.recomputed) {
     w.free({a.seed, a.random_state, out, a.lse, at.v, at.q, at.k, at.dy});
@@ -176,6 +188,7 @@ AttentionGradients flash_backward(EagerWriter& w, const EagerAttention& a,
   }
   if (!a.pads_heads()) return g;
   for (Slot* const padded : {&g.dv, &g.dk, &g.dq}) {
+    if (*padded == kNone) continue;
     const Slot sliced = w.make("aten::constant_pad_nd", w.bytes(*padded) / d * w.z.d, {*padded});
     w.free({*padded});
     *padded = sliced;
@@ -197,7 +210,7 @@ std::int64_t efficient_workspace(const EagerWriter& w) {
 AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
                                       const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w, a, at);
+  AttentionGradients g = gradients(w, a, at);
   const std::int64_t all = w.of(T * H * d), row = 4 * B * H * S;
   Slot all_dk = kNone, all_dv = kNone, delta = kNone;
   if (a.kv_heads != H) {
@@ -221,6 +234,7 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_efficient_attention_backward", workspace);
   w.free({delta, workspace, all_dv, all_dk});
   if (at.results.dq != kNone) return g;
+  drop_unneeded(w, g, at.needs);
   if (at.recomputed) {
     w.free({a.random_state, a.seed, a.out, a.lse, at.v, at.q, at.k, a.bias, at.dy});
   } else {
@@ -232,12 +246,13 @@ AttentionGradients efficient_backward(EagerWriter& w, const EagerAttention& a,
 AttentionGradients cudnn_backward(EagerWriter& w, const EagerAttention& a,
                                   const AttentionBackward& at) {
   const auto& [B, S, T, D, H, K, d, F, V, e, layers, is_16_bit] = w.z;
-  const AttentionGradients g = gradients(w, a, at);
+  AttentionGradients g = gradients(w, a, at);
   const std::int64_t grouped = a.kv_heads != H ? 2 : 1;
   const Slot workspace = w.scratch(4 * T * H * d * grouped + 4 * T * H + kCudnnForwardWorkspace);
   launch_backward(w, a, at, g, "aten::_scaled_dot_product_cudnn_attention_backward", workspace);
   w.free({workspace});
   if (at.results.dq != kNone) return g;
+  drop_unneeded(w, g, at.needs);
   if (at.recomputed) {
     w.free({a.seed, a.random_state, a.out, a.lse, a.bias, at.v, at.q, at.k, at.dy});
   } else {
@@ -337,6 +352,9 @@ void attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionF
   }
   // The math path adds the mask in place, of which autograd keeps nothing.
   if (!at.keeps || !w.records() || a.kernel == AttentionKernel::math) free_inputs(w, a);
+}
+
+void attention_in_rows(EagerWriter& w, const EagerAttention& a) {
   if (a.copies_result()) w.write(a.out, "aten::clone", {a.result});
 }
 
@@ -346,7 +364,7 @@ Slot attention_output(const EagerAttention& a) {
 
 std::vector<Slot> saved_by_attention(const EagerAttention& a, const AttentionForward& at) {
   if (a.kernel == AttentionKernel::math) {
-    if (a.values == kNone) return {at.v};
+    if (a.values == kNone && at.needs.scores()) return {at.v};
     return {};
   }
   if (a.pads_heads()) return {a.result};

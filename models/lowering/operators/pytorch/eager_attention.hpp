@@ -30,23 +30,33 @@ struct EagerAttention {
 };
 EagerAttention declare_attention(EagerWriter& w, const LayerAttention& layer);
 
+// Which of queries, keys and values autograd asks a gradient for; of frozen projections some have none.
+struct AttentionNeeds {
+  bool q = true, k = true, v = true;
+  bool any() const { return q || k || v; }
+  bool scores() const { return q || k; }  // what the softmax is taken of
+};
+
 struct AttentionForward {
   Slot q = kNone, k = kNone, v = kNone;  // they stay
   bool keeps = true;           // what backward needs; otherwise `result` is the caller's to free
   bool is_dispatched = false;  // under selective checkpointing's dispatch mode
   // Logarithms of the rows' sums, which flash attention returns always (should_compute_logsumexp).
   bool computes_lse = true;
+  AttentionNeeds needs{};
 };
 // Where what the kernel returned was kept, it is not run again.
 enum class AttentionRun : std::uint8_t { anew, kept };
 void attention_forward(EagerWriter& w, const EagerAttention& attention, const AttentionForward& at,
                        AttentionRun run = AttentionRun::anew);
+// What the kernel returned by heads is copied to rows.
+void attention_in_rows(EagerWriter& w, const EagerAttention& attention);
 
 // What the kernel returns, and what autograd saves of it and its inputs.
 Slot attention_output(const EagerAttention& attention);
 std::vector<Slot> saved_by_attention(const EagerAttention& attention, const AttentionForward& at);
 
-struct AttentionGradients {
+struct AttentionGradients {  // kNone: of what needs none
   Slot dq = kNone, dk = kNone, dv = kNone;
 };
 struct AttentionBackward {
@@ -54,6 +64,7 @@ struct AttentionBackward {
   Slot q = kNone, k = kNone, v = kNone;  // where `out` is a copy: freed in forward
   bool recomputed = false;               // saved tensors die before the incoming gradient
   AttentionGradients results{};          // declared by the caller, who then frees all of the above
+  AttentionNeeds needs{};
 };
 AttentionGradients attention_backward(EagerWriter& w, const EagerAttention& attention,
                                       const AttentionBackward& at);

@@ -11,15 +11,20 @@ struct MathSizes {
         scores(4 * w.z.B * w.z.H * w.z.S * w.z.S),
         square(w.z.S * w.z.S),
         is_grouped(a.kv_heads != w.z.H),
-        folds(w.z.B == 1),
-        keys_fold(folds || a.is_given_by_heads) {}
+        folds(w.z.B == 1 || w.z.H == 1) {
+    // A single head that was expanded for all is no memory of its own; what is computed from it lies by
+    // heads.
+    const bool is_expanded = a.kv_heads != w.z.K && w.z.K == 1;
+    keys_fold = folds || is_expanded || a.is_given_by_heads;
+    values_fold = folds || (is_expanded ? w.z.is_16_bit : a.is_given_by_heads);
+  }
   // Whether bmm reads the values as attention is given them; others are copied, by repeat_interleave or
   // to fold batch and heads.
-  bool reads_given_values() const { return keys_fold && !is_grouped; }
+  bool reads_given_values() const { return values_fold && !is_grouped; }
   std::int64_t rows, kv_rows, scores, square;
   bool is_grouped;
-  // Whether queries, and keys and values, are [B x H, S, d] without a copy.
-  bool folds, keys_fold;
+  // Whether queries, keys and values are [B x H, S, d] without a copy.
+  bool folds, keys_fold = false, values_fold = false;
 };
 
 // A copy in fp32 of what a 16-bit model has; an fp32 model's tensor itself.
@@ -29,7 +34,7 @@ Slot widened(EagerWriter& w, Slot x, std::int64_t bytes) {
 
 // The reverse, which takes the place of its source.
 Slot narrowed(EagerWriter& w, Slot x) {
-  if (!w.z.is_16_bit) return x;
+  if (!w.z.is_16_bit || x == kNone) return x;
   const Slot narrow = w.make("aten::_to_copy", w.bytes(x) / 2, {x});
   w.free({x});
   return narrow;
@@ -56,6 +61,14 @@ Slot product(EagerWriter& w, std::int64_t bytes, const CostKey& key, Slot a, Slo
   return out;
 }
 
+// Of keys and values that were repeated for all heads.
+Slot summed_over_groups(EagerWriter& w, const MathSizes& s, Slot gradient) {
+  if (gradient == kNone) return gradient;
+  const Slot sum = w.make("aten::sum", s.kv_rows, {gradient});
+  w.free({gradient});
+  return sum;
+}
+
 }  // namespace
 
 void declare_math_attention(EagerWriter& w, EagerAttention& a) {
@@ -64,7 +77,7 @@ void declare_math_attention(EagerWriter& w, EagerAttention& a) {
   a.keys = w.tensor(s.rows);
   a.queries = w.tensor(s.rows);
   a.probabilities = w.tensor(s.scores);
-  a.result = w.tensor(w.bytes(a.out));
+  if (w.z.H > 1) a.result = w.tensor(w.bytes(a.out));  // one head is in rows already
 }
 
 void math_attention_forward(EagerWriter& w, const EagerAttention& a, const AttentionForward& at) {
@@ -85,13 +98,17 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
     repeated = w.make("aten::repeat_interleave", s.rows, {k});
     w.write(a.values, "aten::repeat_interleave", {v});
   }
-  const bool copies_keys = !s.keys_fold && !s.is_grouped;
+  const bool copies_keys = !s.keys_fold && !s.is_grouped,
+             copies_values = !s.values_fold && !s.is_grouped;
   const Slot scaled_keys = copies_keys ? w.scratch_later(s.rows) : a.keys;
   w.write(scaled_keys, "aten::mul", {repeated == kNone ? k : repeated});
   if (!s.folds) w.write(a.queries, "aten::clone", {scaled});
   if (copies_keys) w.write(a.keys, "aten::clone", {scaled_keys});
   Slot scores = product(w, s.scores, batched(w, S, S, d), a.queries, a.keys);
-  if (!at.keeps) w.free({s.folds ? kNone : a.queries, a.keys});
+  // A product's factor is saved where the other one has a gradient.
+  const bool keeps_queries = at.keeps && at.needs.k, keeps_keys = at.keeps && at.needs.q,
+             keeps_values = at.keeps && at.needs.scores();
+  w.free({keeps_queries || s.folds ? kNone : a.queries, keeps_keys ? kNone : a.keys});
   if (copies_keys) w.free({scaled_keys});
   if (at.is_dispatched) {  // the mask is not added in place
     const Slot masked = w.make("aten::add", s.scores, {scores, mask});
@@ -107,23 +124,24 @@ void math_attention_forward(EagerWriter& w, const EagerAttention& a, const Atten
   // The probabilities are a second result, narrowed for nobody.
   const Slot returned =
       is_16_bit ? w.make("aten::_to_copy", s.scores / 2, {a.probabilities}) : kNone;
-  if (copies_keys) w.write(a.values, "aten::clone", {v});
+  if (copies_values) w.write(a.values, "aten::clone", {v});
   const Slot values = a.values == kNone ? at.v : a.values;
   const Slot dropped = at.keeps ? kNone : a.probabilities,
-             dropped_values = at.keeps || v == a.values ? kNone : a.values,
-             dropped_queries = at.keeps && s.folds ? kNone : scaled;
+             dropped_values = keeps_values || v == a.values ? kNone : a.values,
+             dropped_queries = keeps_queries && s.folds ? kNone : scaled;
   if (!is_16_bit) {
-    w.allocate(a.result);
+    const Slot out = attention_output(a);
+    w.allocate(out);
     w.launch(key, "aten::bmm", {Operand::of(a.probabilities), Operand::of(values)},
-             {Operand::of(a.result)});
+             {Operand::of(out)});
     w.free({repeated, dropped_values, dropped_queries, mask, dropped});
     return;
   }
   const Slot wide = product(w, s.rows, key, a.probabilities, values);
-  if (copies_keys) w.free({dropped_values});  // a copy that only the product held
-  w.write(a.result, "aten::_to_copy", {wide});
-  const Slot dropped_v = at.keeps && v == a.values ? kNone : v;
-  w.free({wide, dropped, repeated, copies_keys ? kNone : dropped_values, dropped_queries, mask,
+  if (copies_values) w.free({dropped_values});  // a copy that only the product held
+  w.write(attention_output(a), "aten::_to_copy", {wide});
+  const Slot dropped_v = keeps_values && v == a.values ? kNone : v;
+  w.free({wide, dropped, repeated, copies_values ? kNone : dropped_values, dropped_queries, mask,
           dropped_v, k, q, returned});
 }
 
@@ -133,7 +151,7 @@ AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention&
   const MathSizes s(w, a);
   Slot dy = widened(w, at.dy, s.rows);
   if (dy != at.dy) w.free({at.dy});
-  if (B > 1) {
+  if (!s.folds) {
     const Slot folded = w.make("aten::clone", s.rows, {dy});
     w.free({dy});
     dy = folded;
@@ -143,34 +161,41 @@ AttentionGradients math_attention_backward(EagerWriter& w, const EagerAttention&
     w.free(saved);
     if (at.recomputed) w.free({gradient});
   };
-  const Slot dv = product(w, s.rows, batched(w, S, d, S), a.probabilities, dy);
-  const Slot values = a.values == kNone ? at.v : a.values;
-  const Slot dp = product(w, s.scores, batched(w, S, S, d), dy, values);
-  free_after({values}, dy);
-  const Slot ds = w.make("aten::_softmax_backward_data", s.scores, {dp, a.probabilities});
-  const Slot masked = w.make("aten::masked_fill", s.scores, {ds});
-  w.free({masked});
-  free_after({a.probabilities}, dp);
-  const Slot dq_scaled = product(w, s.rows, batched(w, S, d, S), ds, a.keys);
-  const Slot dk_scaled = product(w, s.rows, batched(w, S, d, S), ds, a.queries);
-  if (at.recomputed) {
-    w.free({a.queries, a.keys, ds});
-  } else {
-    w.free({ds, a.keys, a.queries});
-  }
   AttentionGradients g;
-  g.dv = dv;
-  g.dk = w.make("aten::mul", s.rows, {dq_scaled});
-  w.free({dq_scaled});
-  if (s.is_grouped) {
-    for (Slot* const repeated : {&g.dv, &g.dk}) {
-      const Slot sum = w.make("aten::sum", s.kv_rows, {*repeated});
-      w.free({*repeated});
-      *repeated = sum;
+  if (at.needs.v) g.dv = product(w, s.rows, batched(w, S, d, S), a.probabilities, dy);
+  if (at.needs.scores()) {
+    const Slot values = a.values == kNone ? at.v : a.values;
+    const Slot dp = product(w, s.scores, batched(w, S, S, d), dy, values);
+    free_after({values}, dy);
+    const Slot ds = w.make("aten::_softmax_backward_data", s.scores, {dp, a.probabilities});
+    const Slot masked = w.make("aten::masked_fill", s.scores, {ds});
+    w.free({masked});
+    free_after({a.probabilities}, dp);
+    const Slot queries = at.needs.k ? a.queries : kNone, keys = at.needs.q ? a.keys : kNone;
+    const CostKey key = batched(w, S, d, S);
+    const Slot dk_scaled = at.needs.k ? product(w, s.rows, key, ds, queries) : kNone,
+               dq_scaled = at.needs.q ? product(w, s.rows, key, ds, keys) : kNone;
+    if (at.recomputed) {
+      w.free({queries, keys, ds});
+    } else {
+      w.free({ds, keys, queries});
     }
+    const auto unscaled = [&](Slot scaled) {
+      if (scaled == kNone) return scaled;
+      const Slot out = w.make("aten::mul", s.rows, {scaled});
+      w.free({scaled});
+      return out;
+    };
+    g.dk = unscaled(dk_scaled);
+    if (s.is_grouped) {
+      g.dv = summed_over_groups(w, s, g.dv);
+      g.dk = summed_over_groups(w, s, g.dk);
+    }
+    g.dq = unscaled(dq_scaled);
+  } else {
+    free_after({a.probabilities}, dy);
+    if (s.is_grouped) g.dv = summed_over_groups(w, s, g.dv);
   }
-  g.dq = w.make("aten::mul", s.rows, {dk_scaled});
-  w.free({dk_scaled});
   g.dv = narrowed(w, g.dv);
   g.dk = narrowed(w, g.dk);
   g.dq = narrowed(w, g.dq);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/lowering/operators/pytorch/eager_block_script.hpp"
 
 namespace foreshard::lowering {
@@ -23,8 +25,9 @@ EagerBlock::EagerBlock(const Job& job, const BlockSite& site, GradMode grad, Mod
       norm2_(declare_norm(w_, "post_attention_layernorm", w_.z.T, w_.z.D)),
       attention_(declare_attention(w_, layer_attention(job, site.mask.has_value()))) {
   const std::int64_t T = w_.z.T, rows = w_.of_stream(T * w_.z.D), wide = w_.of(T * w_.z.F);
-  // Tables of angles in the stream's type widen what they turn.
-  const bool is_widened = rotary_ != Rotary::complex && w_.autocasts();
+  // Tables of angles in the stream's type widen what they turn; complex numbers are cast back.
+  const bool has_tables = rotary_ == Rotary::half || rotary_ == Rotary::shared_half;
+  const bool is_widened = has_tables && w_.autocasts();
   const auto turned = [&](const Projection& l) {
     return w_.tensor(is_widened ? w_.of_stream(T * l.out) : w_.of(T * l.out));
   };
@@ -95,6 +98,12 @@ Segment EagerBlock::segment() {
   return std::move(w_.segment);
 }
 
+void EagerBlock::mark_units(EagerWriter::Linear& l) const {
+  const std::string_view path = w_.segment.modules[static_cast<std::size_t>(l.module)];
+  l.is_unit = std::find(site_.units.begin(), site_.units.end(), path) != site_.units.end();
+  for (EagerWriter::Linear& factor : l.factors) mark_units(factor);
+}
+
 // Of aten::mm, with which selective checkpointing keeps all outputs or the 1st, the 3rd and so on; with a
 // bias a product is aten::addmm.
 EagerBlock::Projection EagerBlock::projection(std::string_view path, std::int64_t out,
@@ -102,6 +111,7 @@ EagerBlock::Projection EagerBlock::projection(std::string_view path, std::int64_
   const CheckpointPlan& plan = w_.job.plan.checkpointing;
   Projection l{w_.declare_linear(path, out, in, bias, reads_stream), false};
   l.is_float8 = w_.plan.float8 != Float8Scaling::none;
+  mark_units(l);
   if (bias) return l;
   const bool is_odd = ++products_ % 2 == 1;
   l.is_kept = is_selective() && (plan.save_matmul || (plan.save_every_second_matmul && is_odd));
@@ -159,16 +169,17 @@ void EagerBlock::attend(Pass pass) {
   if (cast_k_ != kNone) w_.write(cast_k_, "aten::_to_copy", {keys()});
   if (cast_q_ != kNone) w_.write(cast_q_, "aten::_to_copy", {q_});
   const Slot q = cast_queries(), k = cast_keys(), v = values();
-  const bool requires_gradient =
-      w_.requires_gradient(q) || w_.requires_gradient(k) || w_.requires_gradient(v);
+  const AttentionNeeds needs = attention_needs();
+  const bool requires_gradient = needs.any();
   w_.set_requires_gradient(attention_.out, requires_gradient);
-  const bool is_kept = saves_attention(w_.job.plan, attention_.kernel);
+  const bool is_kept = is_selective() && saves_attention(w_.job.plan, attention_.kernel);
   const AttentionForward at{q,
                             k,
                             v,
                             w_.records() ? requires_gradient : is_kept,
                             is_selective(),
-                            w_.records() ? requires_gradient : !is_reentrant()};
+                            w_.records() ? requires_gradient : !is_reentrant(),
+                            needs};
   attention_forward(w_, attention_, at,
                     is_kept && pass == Pass::recomputed ? AttentionRun::kept : AttentionRun::anew);
   if (is_kept && pass == Pass::checkpointed) w_.hold(attention_output(attention_));
@@ -176,6 +187,7 @@ void EagerBlock::attend(Pass pass) {
     for (const Slot saved : saved_by_attention(attention_, at)) w_.save(saved);
   }
   w_.drop({cast_q_, cast_k_});
+  attention_in_rows(w_, attention_);
   if (w_.code.drops_attention_result) w_.drop({attention_.result});
   if (repeats_for_mask()) w_.drop({all_k_, all_v_});
 }
@@ -190,7 +202,7 @@ void EagerBlock::drop_attention_variables() {
 }
 
 void EagerBlock::project(Pass pass, const Projection& l, Slot x, Slot y) {
-  w_.enter(l.module);
+  w_.enter(l.called);
   if (pass == Pass::recomputed && l.is_kept) {
     w_.begin_linear(l, x, y);
     w_.end_linear(l);
@@ -233,6 +245,7 @@ void EagerBlock::forward(Pass pass) {
     return w_.drop({product_, n2_, h_});
   }
   project(pass, to_down_, product_, down_);
+  w_.enter(mlp_);  // an argument without a name lives until the call and its hooks are over
   w_.drop({product_});
   w_.leave(mlp_);
   w_.drop({n2_});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "models/lowering/operators/pytorch/eager_writer.hpp"
@@ -24,6 +25,8 @@ struct BlockSite {
   bool is_checkpointed = false;
   // FSDP2 casts the tables of angles that a block is called with, where the block is a unit.
   bool is_unit = false;
+  // Modules inside the block that FSDP2 wraps, by their paths from there.
+  std::vector<std::string> units{};
   // Whether anything below trains, and which of the block's own parameters do.
   bool input_requires_gradient = true;
   bool input_is_leaf = false;  // of the graph

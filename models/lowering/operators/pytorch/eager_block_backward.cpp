@@ -19,12 +19,12 @@ void EagerBlock::backward() {
   } else {
     given_ = stream_;
   }
-  w_.enter(to_down_.module);
+  w_.enter(to_down_.called);
   // Scaling what an adapter adds needs nothing that was saved.
   const bool scales_first = w_.requires_gradient(down_) && !to_down_.factors.empty();
   if (again && !scales_first) {
     w_.recompute();
-    w_.enter(to_down_.module);
+    w_.enter(to_down_.called);
   }
   mlp_backward(again);
   attention_block_backward(again);
@@ -84,14 +84,14 @@ void EagerBlock::mlp_backward(bool again) {
   }
   EagerWriter::GradientSum sum;
   if (d_up != kNone) {
-    w_.enter(to_up_.module);
+    w_.enter(to_up_.called);
     w_.linear_backward(to_up_, {d_up, n2_, again, &sum});
   }
   if (d_silu != kNone) {
     w_.enter(mlp_);
     const Slot d_gate = like("aten::silu_backward", gate_, {d_silu, gate_});
     end_node(again, {gate_}, d_silu);
-    w_.enter(to_gate_.module);
+    w_.enter(to_gate_.called);
     w_.linear_backward(to_gate_, {d_gate, n2_, again, &sum});
   }
   w_.leave(mlp_);
@@ -112,15 +112,20 @@ void EagerBlock::attention_block_backward(bool again) {
 // The gradient of the first norm's output.
 Slot EagerBlock::attention_backward_to_norm(bool again) {
   given_ = product_gradient(x_);
-  w_.enter(to_o_.module);
+  w_.enter(to_o_.called);
   const Slot dy = w_.linear_backward(to_o_, {given_, attention_.out, again, nullptr,
                                              given_ == stream_ && w_.requires_gradient(x_)});
   if (dy == kNone) return kNone;
   w_.enter(attention_module_);
-  AttentionGradients g =
-      attention_backward(w_, attention_, {dy, cast_queries(), cast_keys(), values(), again});
+  AttentionGradients g = attention_backward(w_, attention_,
+                                            {.dy = dy,
+                                             .q = cast_queries(),
+                                             .k = cast_keys(),
+                                             .v = values(),
+                                             .recomputed = again,
+                                             .needs = attention_needs()});
   for (Slot* const wide : {&g.dq, &g.dk}) {
-    if (cast_q_ == kNone) break;
+    if (cast_q_ == kNone || *wide == kNone) continue;
     const Slot narrow = *wide;
     *wide = w_.make("aten::_to_copy", 4 * w_.bytes(narrow) / w_.z.e, {narrow});
     w_.free({narrow});
@@ -129,34 +134,28 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
     g.dv = summed_over_repeats(g.dv, w_.z.e);
     g.dk = summed_over_repeats(g.dk, cast_k_ == kNone ? w_.z.e : item_size(w_.stream_type));
   }
-  const bool turns = w_.requires_gradient(q_) || w_.requires_gradient(k_);
-  if (turns) {
-    rotate_back(again, g);
-  } else {
-    w_.free({g.dk, g.dq});
-  }
-  if (attention_.copies_result() || repeats_for_mask()) g.dv = as_rows(g.dv, w_.z.K);
+  if (g.dk != kNone || g.dq != kNone) rotate_back(again, g);
+  const bool is_by_heads = attention_.copies_result() && !sums_repeats();
+  if (is_by_heads || repeats_for_mask()) g.dv = as_rows(g.dv, w_.z.K);
   EagerWriter::GradientSum sum;
   const auto project_back = [&](const Projection& l, Slot dy_of, Slot y) {
-    if (w_.requires_gradient(y)) {
-      w_.linear_backward(l, {dy_of, n1_, again, &sum});
-    } else if (turns || y == v_) {
-      w_.free({dy_of});
-    }
+    if (w_.requires_gradient(y)) w_.linear_backward(l, {dy_of, n1_, again, &sum});
   };
-  w_.enter(to_v_.module);
+  w_.enter(to_v_.called);
   project_back(to_v_, g.dv, v_);
-  if (has_head_norms() && turns) {
+  if (has_head_norms() && g.dk != kNone) {
     g.dk = norm_backward(w_, key_norm_, {.dy = g.dk, .x = k0_, .recomputed = again});
   }
-  w_.enter(to_k_.module);
-  if (turns && w_.code.rotates_by_heads) g.dk = as_rows(g.dk, w_.z.K);
+  w_.enter(attention_module_);  // a projection's hooks come after its output's gradient is there
+  if (w_.code.rotates_by_heads) g.dk = as_rows(g.dk, w_.z.K);
+  w_.enter(to_k_.called);
   project_back(to_k_, g.dk, k0_);
-  if (has_head_norms() && turns) {
+  if (has_head_norms() && g.dq != kNone) {
     g.dq = norm_backward(w_, query_norm_, {.dy = g.dq, .x = q0_, .recomputed = again});
   }
-  w_.enter(to_q_.module);
-  if (turns && w_.code.rotates_by_heads) g.dq = as_rows(g.dq, w_.z.H);
+  w_.enter(attention_module_);
+  if (w_.code.rotates_by_heads) g.dq = as_rows(g.dq, w_.z.H);
+  w_.enter(to_q_.called);
   project_back(to_q_, g.dq, q0_);
   w_.leave(attention_module_);
   return sum.slot;
@@ -165,6 +164,7 @@ Slot EagerBlock::attention_backward_to_norm(bool again) {
 // Up to 2.8 the slices of x[:, :, :, None, :] are nodes of their own, each a copy; an unsqueezed tensor
 // has none.
 Slot EagerBlock::summed_over_repeats(Slot g, std::int64_t item) {
+  if (g == kNone) return g;
   const std::int64_t bytes = item * w_.z.T * w_.z.K * w_.z.d;
   const int slices = w_.rules.slices_are_nodes && !w_.code.repeats_together ? 4 : 0;
   for (int n = 0; n <= slices; ++n) {
@@ -176,7 +176,14 @@ Slot EagerBlock::summed_over_repeats(Slot g, std::int64_t item) {
 }
 
 void EagerBlock::rotate_back(bool again, AttentionGradients& g) {
-  RopeBackward at{{g.dq, g.dk}, attention_.copies_result(), again};
+  // With one head the gradient of keys, a product's second factor, is transposed by the math path.
+  const bool has_one_head = w_.z.H == 1,
+             is_transposed = attention_.kernel == AttentionKernel::math && has_one_head;
+  RopeBackward at{
+      .gradients = {g.dq, g.dk},
+      .copies_q = attention_.copies_result() && !has_one_head,
+      .copies_k = is_transposed || (attention_.copies_result() && w_.z.K > 1 && !sums_repeats()),
+      .recomputed = again};
   if (shared_sines_ != kNone && !again) {
     w_.receive(shared_sines_, Shared::sines);
     w_.receive(shared_cosines_, Shared::cosines);
@@ -195,7 +202,7 @@ void EagerBlock::rotate_back(bool again, AttentionGradients& g) {
 
 // A gradient by heads read as rows: a copy unless there is one head.
 Slot EagerBlock::as_rows(Slot g, std::int64_t heads) {
-  if (heads == 1) return g;
+  if (heads == 1 || g == kNone) return g;
   const Slot rows = like("aten::clone", g, {g});
   w_.free({g});
   return rows;

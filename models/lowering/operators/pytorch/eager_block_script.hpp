@@ -20,16 +20,22 @@ class EagerBlock {
   struct Projection : EagerWriter::Linear {
     bool is_kept = false;  // its output, under selective checkpointing
   };
+  void mark_units(EagerWriter::Linear& l) const;
   Projection projection(std::string_view path, std::int64_t out, std::int64_t in, bool bias,
                         bool reads_stream);
   enum class Pass : std::uint8_t { forward, checkpointed, recomputed };
 
-  bool is_selective() const { return w_.job.plan.checkpointing.mode == CheckpointMode::selective; }
+  // Its dispatch mode runs inside checkpoint(), which an evaluation does not enter.
+  bool is_selective() const {
+    return site_.is_checkpointed && w_.job.plan.checkpointing.mode == CheckpointMode::selective;
+  }
   bool has_head_norms() const { return w_.job.model.has_query_key_norms(); }
   // expand and reshape: with one head of keys that is a view.
   bool repeats() const { return attention_.kv_heads != w_.z.K && w_.z.K > 1; }
   // By attention itself, for a mask, and not by the block that calls it.
   bool repeats_for_mask() const { return repeats() && attention_.bias != kNone; }
+  // The gradients of keys and values that the block repeated are sums, in rows whatever they were.
+  bool sums_repeats() const { return attention_.kv_heads != w_.z.K && !repeats_for_mask(); }
   // Tables of angles in fp32, which a 16-bit model is called with.
   bool casts_tables() const;
   Slot keys() const { return repeats() ? all_k_ : k_; }
@@ -51,6 +57,9 @@ class EagerBlock {
   // the gradient that came for the first.
   bool is_reentrant() const {
     return site_.is_checkpointed && checkpoints_reentrantly(w_.job.plan);
+  }
+  AttentionNeeds attention_needs() const {
+    return {w_.requires_gradient(q_), w_.requires_gradient(k_), w_.requires_gradient(v_)};
   }
   bool stops_early() const;
   // What a frozen embedding gave, for whose gradient the model asks.

@@ -5,6 +5,7 @@
 #include "models/lowering/operators/pytorch/eager_writer.hpp"
 #include "models/sharding/accelerate.hpp"
 #include "models/sharding/layer_attention.hpp"
+#include "models/sharding/trained_parameters.hpp"
 
 namespace foreshard::lowering {
 namespace {
@@ -44,7 +45,7 @@ class MaskWriter {
     queries_ = offset_range();
     keys_ = offset_range();
     Slot result = begin();
-    if (mask.has_window && mask.is_padded) {
+    if (mask.has_window && mask.reads_padding) {
       Slot inner = begin();
       window_and_causal(inner);
       result = joined(result, inner, square());
@@ -53,7 +54,7 @@ class MaskWriter {
     } else {
       result = joined(result, causal(), square());
     }
-    if (mask.is_padded) result = joined(result, padding(), mask.bytes);
+    if (mask.reads_padding) result = joined(result, padding(), mask.bytes);
     w_.free({batches_, heads, queries_, keys_});
     return result;
   }
@@ -126,8 +127,7 @@ void decoder_mask(EagerWriter& w, const DecoderMask& mask, Slot positions) {
 // LlamaRotaryEmbedding.forward.
 void tables_of_angles(EagerWriter& w, Slot positions) {
   const std::int64_t wide = 4 * w.z.S * w.z.d, narrow = w.of_stream(w.z.S * w.z.d);
-  const Slot inverse =
-      casts_buffers(w.job.plan) ? w.make("aten::_to_copy", 2 * w.z.d, {}) : kNone;
+  const Slot inverse = casts_buffers(w.job.plan) ? w.make("aten::_to_copy", 2 * w.z.d, {}) : kNone;
   const Slot position = w.make("aten::_to_copy", 4 * w.z.S, {positions});
   const Slot frequencies = w.scratch_later(wide / 2);
   if (w.rules.rotary_uses_cublas) {
@@ -215,6 +215,7 @@ Segment eager_embedding(const Job& job, GradMode grad) {
   constexpr std::int64_t kFewTokens = 3072;
   w.begin(w.segment.backward, Thread::autograd);
   if (!w.trains({embed, 0})) {
+    if (embedded_requires_gradient(job.plan)) w.enter(embed);  // the hook before its backward
     w.hand_over(dx, Shared::embedded_gradient);
     return std::move(w.segment);
   }

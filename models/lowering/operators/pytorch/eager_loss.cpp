@@ -11,10 +11,10 @@ struct Loss {
       : w(job, grad),
         root(w.module("")),
         in_trainer(runs_in_trainer(job.plan)),
-        is_wide(w.code.loss_in_model || w.plan.autocast == Autocast::bf16 ||
-                w.plan.logits == DType::fp32 || !w.z.is_16_bit),
+        is_wide(w.code.loss_in_model || w.plan.logits == DType::fp32 || !w.z.is_16_bit),
         given(model_widens_logits(w) ? 4 : w.z.e),
-        item(is_wide ? 4 : w.z.e),
+        scored(is_wide ? 4 : w.z.e),
+        item(w.plan.autocast == Autocast::bf16 ? 4 : scored),
         elements(w.z.T * w.z.V),
         logits(w.tensor(given * elements)),
         weight(w.tensor(item)) {
@@ -22,6 +22,9 @@ struct Loss {
   }
 
   bool widens() const { return is_wide && given != 4; }
+  // cross_entropy_loss takes the logarithms in the type of the logits, which it names, so that autocast
+  // leaves them alone; nll_loss autocast gives fp32.
+  bool widens_scores() const { return scored != item; }
   // Of the root's forward that computes the loss: the head's input, where no node saved it, is its last
   // variable. A mask that only the call holds dies with it.
   void end_of_model(Slot loss) {
@@ -97,7 +100,8 @@ struct Loss {
   std::int32_t root;
   const bool in_trainer;
   bool is_wide;
-  std::int64_t given, item, elements;  // bytes of a logit as it comes and as the loss sees it
+  // Bytes of a logit as it comes, of its logarithm, and of what the loss is computed in.
+  std::int64_t given, scored, item, elements;
   Slot logits, weight;
 };
 
@@ -105,7 +109,7 @@ Segment whole_loss(const Job& job, GradMode grad) {
   Loss l(job, grad);
   EagerWriter& w = l.w;
   const std::int64_t T = w.z.T, V = w.z.V, B = w.z.B, S = w.z.S;
-  const Slot probabilities = w.tensor(l.item * T * V);
+  const Slot probabilities = w.tensor(l.scored * T * V);
   const Slot labels = w.tensor(8 * T), padded = w.tensor(8 * B * (S + 1));
 
   w.begin(w.segment.forward);
@@ -123,9 +127,12 @@ Segment whole_loss(const Job& job, GradMode grad) {
     }
   }
   w.write(probabilities, "aten::_log_softmax", {scores});
-  const Slot sum = w.make("aten::nll_loss_forward", l.item, {probabilities});
+  const Slot read = l.widens_scores() ? w.make("aten::_to_copy", l.item * T * V, {probabilities})
+                                      : probabilities,
+             wide_read = read == probabilities ? kNone : read;
+  const Slot sum = w.make("aten::nll_loss_forward", l.item, {read});
   w.allocate(l.weight);
-  if (!w.has_backward()) w.free({l.weight, probabilities});
+  if (!w.has_backward()) w.free({l.weight, wide_read, probabilities});
   const Slot loss = l.sum_divided(sum);
   w.free({wide, dropped});
   if (!w.has_backward()) w.free({kept_labels});
@@ -140,10 +147,14 @@ Segment whole_loss(const Job& job, GradMode grad) {
   if (l.in_trainer) w.hand_over(w.make("aten::div", item, {}), Shared::scaled_loss);
   const Slot one = w.make("aten::ones_like", item, {});
   const Slot divided = l.gradient_of_loss(one);
-  const Slot d_loss = w.make("aten::nll_loss_backward", l.item * T * V, {one, probabilities});
-  w.free({divided, kept_labels, l.weight});
+  Slot d_loss = w.make("aten::nll_loss_backward", l.item * T * V, {one, read});
+  w.free({divided, wide_read, kept_labels, l.weight});
+  if (l.widens_scores()) {
+    const Slot narrow = w.make("aten::_to_copy", l.scored * T * V, {d_loss});
+    w.free({std::exchange(d_loss, narrow)});
+  }
   Slot gradient =
-      w.make("aten::_log_softmax_backward_data", l.item * T * V, {d_loss, probabilities});
+      w.make("aten::_log_softmax_backward_data", l.scored * T * V, {d_loss, probabilities});
   w.free({d_loss, probabilities});
   if (l.widens()) {
     const Slot narrow = w.make("aten::_to_copy", w.of(T * V), {gradient});

@@ -1,6 +1,7 @@
 #include "models/lowering/operators/pytorch/eager_rope.hpp"
 
 #include <span>
+#include <vector>
 
 namespace foreshard::lowering {
 namespace {
@@ -48,10 +49,11 @@ void half_forward(EagerWriter& w, Slot q, Slot out) {
 struct Turned {
   Slot gradient;
   std::int64_t heads;
+  bool is_copied;  // before it is read as complex numbers
 };
 
 // Of tensors that were turned together: each stage of all of them before the next one.
-void complex_backward(EagerWriter& w, bool heads_are_outer, std::span<Turned> tensors) {
+void complex_backward(EagerWriter& w, std::span<Turned> tensors) {
   const auto replace = [&w](Turned& t, std::string_view op, std::int64_t item) {
     const Slot next = w.make(op, item * w.z.T * t.heads * w.z.d, {t.gradient});
     w.free({t.gradient});
@@ -61,7 +63,7 @@ void complex_backward(EagerWriter& w, bool heads_are_outer, std::span<Turned> te
     for (Turned& t : tensors) replace(t, "aten::_to_copy", 4);
   }
   for (Turned& t : tensors) {
-    if (heads_are_outer && t.heads > 1) replace(t, "aten::clone", 4);
+    if (t.is_copied) replace(t, "aten::clone", 4);
     const Slot conjugate = w.make("aten::clone", 4 * w.z.S * w.z.d, {});
     const Slot turned = w.make("aten::mul", 4 * w.z.T * t.heads * w.z.d, {t.gradient, conjugate});
     w.free({conjugate, t.gradient});
@@ -72,7 +74,7 @@ void complex_backward(EagerWriter& w, bool heads_are_outer, std::span<Turned> te
   }
 }
 
-Slot half_backward(EagerWriter& w, const RopeBackward& at, const Turned& t) {
+Slot half_backward(EagerWriter& w, const RopeBackward& at, const Turned& t, bool is_last) {
   const std::int64_t elements = w.z.T * t.heads * w.z.d, n = w.of(elements);
   const auto product = [&] {
     const Slot wide = w.make("aten::mul", w.of_stream(elements), {t.gradient});
@@ -81,7 +83,6 @@ Slot half_backward(EagerWriter& w, const RopeBackward& at, const Turned& t) {
     w.free({wide});
     return narrow;
   };
-  const bool is_last = t.gradient == at.gradients.q;
   const Slot sines = is_last ? at.sines : kNone, cosines = is_last ? at.cosines : kNone;
   const Slot by_sine = product();
   w.free({sines});
@@ -116,21 +117,23 @@ void rope_forward(EagerWriter& w, const QueryAndKey& from, const QueryAndKey& to
 }
 
 QueryAndKey rope_backward(EagerWriter& w, const RopeBackward& at) {
-  Turned both[] = {{at.gradients.k, w.z.K}, {at.gradients.q, w.z.H}};
-  auto& [k, q] = both;
+  std::vector<Turned> turned;  // the keys' nodes run first
+  if (at.gradients.k != kNone) turned.push_back({at.gradients.k, w.z.K, at.copies_k});
+  if (at.gradients.q != kNone) turned.push_back({at.gradients.q, w.z.H, at.copies_q});
   switch (rotary_of(w.job.plan)) {
     case Rotary::complex:
-      complex_backward(w, at.heads_are_outer, {&k, 1});
-      complex_backward(w, at.heads_are_outer, {&q, 1});
+      for (Turned& one : turned) complex_backward(w, {&one, 1});
       break;
-    case Rotary::complex_together: complex_backward(w, at.heads_are_outer, both); break;
+    case Rotary::complex_together: complex_backward(w, turned); break;
     case Rotary::half:
     case Rotary::shared_half:
-      k.gradient = half_backward(w, at, k);
-      q.gradient = half_backward(w, at, q);
+      for (Turned& one : turned) one.gradient = half_backward(w, at, one, &one == &turned.back());
       break;
   }
-  return {q.gradient, k.gradient};
+  QueryAndKey out;
+  if (at.gradients.k != kNone) out.k = turned.front().gradient;
+  if (at.gradients.q != kNone) out.q = turned.back().gradient;
+  return out;
 }
 
 }  // namespace foreshard::lowering

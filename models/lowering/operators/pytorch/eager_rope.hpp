@@ -13,10 +13,12 @@ struct QueryAndKey {
 void rope_forward(EagerWriter& w, const QueryAndKey& from, const QueryAndKey& to);
 
 struct RopeBackward {
-  QueryAndKey gradients;         // freed
-  bool heads_are_outer = false;  // [B, heads, S, d]: gradients of attention's math path
+  QueryAndKey gradients;  // freed; kNone: of what needs none
+  // That are not in rows, of which complex numbers are made: copied first.
+  bool copies_q = false, copies_k = false;
   bool recomputed = false;
-  // Tables of angles that die with the queries: sines after the first product, then the cosines.
+  // Tables of angles that die with the last of both, the queries: sines after the first product, then
+  // the cosines.
   Slot sines = kNone, cosines = kNone;
 };
 QueryAndKey rope_backward(EagerWriter& w, const RopeBackward& at);

@@ -224,6 +224,7 @@ EagerWriter::Linear EagerWriter::declare_linear(std::string_view path, std::int6
   const std::string_view whole = base->path;  // of the tree, which outlives the segment
   const std::string_view below = whole.substr(whole.size() - path.size() - kBase.size());
   Linear l = declare_plain_linear(below, out, in, bias, reads_stream);
+  l.called = module(path);
   add_adapter(l, path);
   return l;
 }
@@ -256,7 +257,8 @@ void EagerWriter::add_adapter(Linear& l, std::string_view path) {
 EagerWriter::Linear EagerWriter::declare_plain_linear(std::string_view path, std::int64_t out,
                                                       std::int64_t in, bool bias,
                                                       bool reads_stream) {
-  Linear l{module(path), out, in, bias};
+  const std::int32_t own = module(path);
+  Linear l{.module = own, .called = own, .out = out, .in = in, .bias = bias};
   l.type = type;
   if (!autocasts()) return l;
   l.cast_weight = tensor(of(out * in));
@@ -290,13 +292,14 @@ void EagerWriter::begin_linear(const Linear& l, Slot x, Slot y) {
 void EagerWriter::linear(const Linear& l, Slot x, Slot y) {
   if (l.factors.empty()) return plain_linear(l, x, y);
   const Linear &down = l.factors[0], &up = l.factors[1];
+  enter(l.module);
   plain_linear(l, x, l.plain);
   const Slot input = adapted_input(l, x);
   plain_linear(down, input, l.low);
   enter(up.module);
   plain_linear(up, l.low, l.product);
   drop({l.low});
-  enter(l.module);
+  enter(l.called);
   write(l.scaled, "aten::mul", {l.product});
   free({l.product});
   const Slot sum = l.wide == kNone ? y : l.wide;
@@ -317,6 +320,7 @@ Slot EagerWriter::adapted_input(const Linear& l, Slot x) {
 
 void EagerWriter::linear_until_saved(const Linear& l, Slot x, Slot y) {
   if (l.factors.empty()) return begin_linear(l, x, y);
+  enter(l.module);
   plain_linear(l, x, l.plain);
   plain_linear(l.factors[0], adapted_input(l, x), l.low);
   begin_linear(l.factors[1], l.low, l.product);
@@ -372,7 +376,7 @@ Slot EagerWriter::adapted_backward(const Linear& l, const LinearBackward& at) {
   const bool is_wide = l.wide != kNone, needs_plain = requires_gradient(l.plain);
   Slot dy = at.dy, d_sum = at.dy;
   bool keeps_dy = at.keeps_dy;
-  enter(l.module);
+  enter(l.called);
   if (is_wide) {
     d_sum = make_like("aten::_to_copy", l.wide, {dy});
     if (!keeps_dy) free({dy});
@@ -462,6 +466,10 @@ Slot EagerWriter::plain_linear_backward(const Linear& l, const LinearBackward& a
     if (db != kNone) ready(db);
     if (dw != kNone) ready(dw);
     if (l.bias) accumulate();
+  }
+  if (l.is_unit && !autocasts()) {
+    accumulate();
+    leave(l.module);  // RegisterPostBackwardFunction
   }
   if (at.joins != nullptr) join(*at.joins, dx, !autocasts());
   const auto cast_back = [&](Slot product, Slot gradient) {

@@ -120,10 +120,12 @@ class EagerWriter {
   void sum_rows(Slot out, Slot of, std::int64_t rows, std::int64_t width);
   // nn.Linear: y[T, out] = x[T, in] w + b.
   struct Linear {
-    std::int32_t module;
+    std::int32_t module;  // whose weight it reads
+    std::int32_t called;  // the same, or the adapter that holds it
     std::int64_t out, in;
     bool bias = false;
     bool is_float8 = false;  // both factors of its products are cast to float8 first
+    bool is_unit = false;    // of FSDP2: its input comes through a node of its own
     // Copies that autocast makes.
     Slot cast_weight = kNone, cast_bias = kNone, cast_input = kNone;
     DType type = DType::bf16;  // in which it computes

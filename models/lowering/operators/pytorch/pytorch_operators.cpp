@@ -80,8 +80,13 @@ std::vector<BlockSite> block_sites(const Job& job, GradMode grad) {
   for (const Unit& unit : job.units) {
     for (const ModuleId m : unit.modules) {
       const Module& module = job.tree.modules[static_cast<std::size_t>(m)];
+      if (module.layer == kNone) continue;
+      BlockSite& site = sites[static_cast<std::size_t>(module.layer)];
       if (module.kind == ModuleKind::decoder_layer) {
-        sites[static_cast<std::size_t>(module.layer)].is_unit = true;
+        site.is_unit = true;
+      } else {
+        const std::string block = "model.layers." + std::to_string(module.layer) + '.';
+        site.units.push_back(module.path.substr(block.size()));
       }
     }
   }
