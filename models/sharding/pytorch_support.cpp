@@ -73,34 +73,22 @@ Result<void> check_reentrant(const Plan& plan, const std::string& file) {
   const auto refuse = [&](bool is_set, const std::string& other,
                           const std::string& expected) -> Result<void> {
     if (!is_set) return {};
-    return fail(
-        file, "checkpointing.use_reentrant",
-        "is true with " + other + ", which is not described yet; expected false, or " + expected);
+    return fail(file, "checkpointing.use_reentrant",
+                "is true with " + other + "; expected false, or " + expected);
   };
-  constexpr int kNoReshardInBackward = 10;  // in the recomputation
+  constexpr int kNoReshardInBackward = 10;  // of FSDP2, in the recomputation
   const int minor = nearest_described(plan.pytorch.version).minor;
-  if (auto ok = refuse(plan.runtime != RuntimeName::fsdp2,
-                       "runtime \"" + std::string(word(plan.runtime)) + '"', "runtime \"fsdp2\"");
+  const bool is_fsdp1 = plan.runtime == RuntimeName::fsdp1;
+  if (auto ok = refuse(is_fsdp1 && plan.wrap.policy != WrapPolicy::transformer,
+                       "wrap.policy \"" + std::string(word(plan.wrap.policy)) +
+                           "\", under which FSDP1 loses parameters that the block reads again",
+                       "\"transformer\"");
       !ok) {
     return ok;
   }
-  if (auto ok =
-          refuse(plan.wrap.policy != WrapPolicy::transformer,
-                 "wrap.policy \"" + std::string(word(plan.wrap.policy)) + '"', "\"transformer\"");
-      !ok) {
-    return ok;
-  }
-  if (auto ok = refuse(minor < kNoReshardInBackward, "PyTorch " + to_string(plan.pytorch.version),
-                       "2.10 or later");
-      !ok) {
-    return ok;
-  }
-  if (auto ok = refuse(!plan.frozen.empty(), "frozen modules", "frozen = []"); !ok) return ok;
-  if (auto ok = refuse(plan.lora.rank > 0, "adapters", "lora.rank = 0"); !ok) return ok;
-  if (auto ok = refuse(runs_in_trainer(plan), "pytorch.loop \"trainer\"", "\"plain\""); !ok)
-    return ok;
-  return refuse(plan.pytorch.autocast != Autocast::none, "pytorch.autocast",
-                "pytorch.autocast = \"none\"");
+  return refuse(plan.runtime == RuntimeName::fsdp2 && minor < kNoReshardInBackward,
+                "PyTorch " + to_string(plan.pytorch.version) + ", which is not described",
+                "2.10 or later");
 }
 
 }  // namespace
@@ -122,6 +110,10 @@ ModelSetup model_setup(const Plan& plan) {
 bool checkpoints_reentrantly(const Plan& plan) {
   return plan.checkpointing.use_reentrant && plan.operators == OperatorSetName::pytorch_eager &&
          plan.checkpointing.mode == CheckpointMode::transformers;
+}
+
+bool recomputes_with_hooks(const Plan& plan) {
+  return checkpoints_reentrantly(plan) && plan.runtime == RuntimeName::fsdp2;
 }
 
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file) {
@@ -179,6 +171,11 @@ std::vector<std::string> pytorch_approximations(const Plan& plan) {
     found.push_back(
         "pytorch.compile = \"model\": embedding, final norm and head are answered as they run "
         "uncompiled");
+  }
+  if (checkpoints_reentrantly(plan) && plan.runtime == RuntimeName::fsdp1) {
+    found.push_back(
+        "checkpointing.use_reentrant: under FSDP1 gradients of a unit are put together when its "
+        "backward ends; PyTorch does so some operators earlier in some steps");
   }
   const PrecisionPlan& precision = plan.precision;
   const bool has_states =

@@ -17,6 +17,9 @@ ModelSetup model_setup(const Plan& plan);
 // Whether blocks are recomputed by CheckpointFunction, whose backward runs one of its own, and not by hooks
 // on what was saved.
 bool checkpoints_reentrantly(const Plan& plan);
+// Whether a block's own hooks run in its recomputation as in a forward: those of FSDP2 stand on the module
+// that checkpoints itself, which FSDP1 wraps.
+bool recomputes_with_hooks(const Plan& plan);
 
 // Refuses settings whose memory is not described.
 Result<void> check_pytorch_support(const Plan& plan, const std::string& file);

@@ -172,10 +172,9 @@ void ModelPass::recompute(Frame& block) {
   emit_.set_phase(Phase::recompute);
   {
     const auto range = emit_.range(Range::recompute);
-    // Under reentrant checkpointing the block's own hooks run as in a forward.
     const ModuleId base = block.place->base;
     recompute_walk_.begin(HookWalk::Mode::recompute,
-                          checkpoints_reentrantly(job_.plan)
+                          recomputes_with_hooks(job_.plan)
                               ? hooks_.parent_of[static_cast<std::size_t>(base)]
                               : base);
     runner_.run(block, block.segment->recomputation, recompute_walk_);

@@ -24,13 +24,10 @@ void PlainLoop::micro_step(int number) {
   load_mask();
   pass_.forward();
   pass_.backward();
-  // With the loss goes the graph, and with it what reentrant checkpointing calls blocks with, and an
-  // input that is a leaf of it.
-  for (const Shared held : {Shared::root_gradient, Shared::logits, Shared::window_mask,
-                            Shared::mask, Shared::sines, Shared::cosines, Shared::positions,
-                            Shared::embedded_gradient, Shared::embedded, Shared::loss}) {
-    free_shared(held);
-  }
+  free_shared(Shared::root_gradient);
+  free_shared(Shared::logits);
+  free_arguments();
+  free_shared(Shared::loss);
 }
 
 // The host reads the loss of each batch.

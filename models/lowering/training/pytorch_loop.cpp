@@ -75,4 +75,12 @@ void PyTorchLoop::free_shared(Shared which) {
   if (buffer != kNone) emit_.free(buffer);
 }
 
+void PyTorchLoop::free_arguments() {
+  for (const Shared held :
+       {Shared::window_mask, Shared::mask, Shared::sines, Shared::cosines, Shared::positions,
+        Shared::embedded_gradient, Shared::embedded}) {
+    free_shared(held);
+  }
+}
+
 }  // namespace foreshard::lowering

@@ -33,6 +33,9 @@ class PyTorchLoop {
   BufferId copied_from_host(std::int64_t bytes, Category category, Role role, bool stays = false);
   void host_waits() { emit_.host_wait(emit_.record(Stream::compute)); }
   void free_shared(Shared which);  // if it is there
+  // What goes with the graph: the arguments of blocks that checkpoint reentrantly, and an input that is a
+  // leaf of it.
+  void free_arguments();
 
   const Job& job_;
   const Plan& plan_;

@@ -52,8 +52,7 @@ void TrainerLoop::micro_step(int number, const Batch& batch, bool has_loss_befor
   const BufferId loss = pass_[Shared::loss];
   if (old_loss_ == kNone) old_loss_ = emit_.declare_like(loss);
   if (has_loss_before) emit_.free(number == 0 ? old_loss_ : before);
-  free_shared(Shared::embedded_gradient);
-  free_shared(Shared::embedded);
+  free_arguments();
   look_at(loss);
 }
 

@@ -9,6 +9,7 @@ void EagerBlock::backward() {
   w_.begin(site_.is_checkpointed ? w_.segment.recomputed_backward : w_.segment.backward,
            Thread::autograd);
   if (is_reentrant()) {
+    if (!recomputes_with_hooks(w_.job.plan)) w_.enter(root_);
     w_.hold(x_);
     w_.recompute();
   }
@@ -28,11 +29,11 @@ void EagerBlock::backward() {
   }
   mlp_backward(again);
   attention_block_backward(again);
-  if (again && input_is_leaf()) w_.hand_over(x_, Shared::embedded);
+  if (site_.is_checkpointed && input_is_leaf()) w_.hand_over(x_, Shared::embedded);
   w_.leave(root_);
   if (!is_reentrant()) return;
   w_.free({y_, residual_});
-  w_.release({x_});
+  if (!input_is_leaf()) w_.release({x_});
   w_.segment.new_gradient = stream_;
 }
 
