@@ -29,21 +29,11 @@ Fsdp2::Fsdp2(const Job& job, const RankProgram& program, Emitter& emit)
   for (std::size_t u = 0; u < job.units.size(); ++u) {
     const Unit& unit = job.units[u];
     const UnitId id = static_cast<UnitId>(u);
-    UnitLayout trained;
-    trained.name = unit.name;
     for (std::size_t i = 0; i < unit.parameters.size(); ++i) {
-      const ParameterId p = unit.parameters[i];
-      ParameterPlace& place = places_[static_cast<std::size_t>(p)];
-      place = {id, static_cast<std::int32_t>(i)};
-      if (!job.tree.parameters[static_cast<std::size_t>(p)].trains) continue;
-      place.trained = static_cast<std::int32_t>(trained.parameters.size());
-      ParameterShard& shard = trained.parameters.emplace_back(program.units[u].parameters[i]);
-      shard.offset = trained.padded;
-      trained.padded += shard.padded;
-      trained.local += shard.local;
-      trained.numel += shard.rows * shard.columns;
+      const auto index = static_cast<std::int32_t>(i);
+      places_[static_cast<std::size_t>(unit.parameters[i])] = {id, index, index};
     }
-    trained_.push_back(std::move(trained));
+    if (!job.tree.trains_whole) trained_.push_back(trained_part(id));
     const Module& first = job.tree.modules[static_cast<std::size_t>(unit.modules[0])];
     if (unit.modules.size() == 1 && first.kind == ModuleKind::decoder_layer) {
       unit_of_layer_[static_cast<std::size_t>(first.layer)] = id;
@@ -53,6 +43,23 @@ Fsdp2::Fsdp2(const Job& job, const RankProgram& program, Emitter& emit)
     after_forward_.push_back(is_kept_root ? AfterForward::keep : after_forward(job, id));
     stays_sharded_in_backward_[u] = stays_sharded_in_backward(job, id);
   }
+}
+
+// What of a unit's layout is left without the parameters that are frozen.
+UnitLayout Fsdp2::trained_part(UnitId unit) {
+  UnitLayout trained;
+  trained.name = layout(unit).name;
+  for (ParameterShard shard : layout(unit).parameters) {
+    if (!parameter_of(shard).trains) continue;
+    places_[static_cast<std::size_t>(shard.parameter)].trained =
+        static_cast<std::int32_t>(trained.parameters.size());
+    shard.offset = trained.padded;
+    trained.padded += shard.padded;
+    trained.local += shard.local;
+    trained.numel += shard.rows * shard.columns;
+    trained.parameters.push_back(shard);
+  }
+  return trained;
 }
 
 // Units that an evaluation has left gathered still are.
@@ -197,8 +204,8 @@ void Fsdp2::returned(std::span<BufferId*> outputs) {
   std::vector<BufferId> originals;
   for (BufferId* const output : outputs) {
     const std::int64_t elements = emit_.buffer(*output).bytes / item_size(DType::fp32);
-    const BufferId cast = emit_.allocate(
-        {elements * item_size(type), Category::activations, Role::activation});
+    const BufferId cast =
+        emit_.allocate({elements * item_size(type), Category::activations, Role::activation});
     emit_.launch(Stream::compute, {Operator::cast, type, DType::fp32, type, {elements}}, {*output},
                  {cast});
     originals.push_back(std::exchange(*output, cast));

@@ -87,7 +87,9 @@ class Fsdp2 final : public ShardingRuntime {
   }
   const RankPlace::Membership& group(Group g) const { return program_.place[g]; }
   // Of the unit's parameters those that train: what has gradients and what the optimizer is given.
-  const UnitLayout& trained(UnitId unit) const { return trained_[static_cast<std::size_t>(unit)]; }
+  const UnitLayout& trained(UnitId unit) const {
+    return trained_.empty() ? layout(unit) : trained_[static_cast<std::size_t>(unit)];
+  }
   const Parameter& parameter_of(const ParameterShard& shard) const {
     return job_.tree.parameters[static_cast<std::size_t>(shard.parameter)];
   }
@@ -99,12 +101,12 @@ class Fsdp2 final : public ShardingRuntime {
 
   // What stays from the set-up to the end of the run.
   struct UnitShards {
-    std::vector<BufferId> shards;         // on the host with offload.parameters
-    std::vector<BufferId> trained;        // of them, those of parameters that train
-    BufferId gradient = kNone;            // of PyTorch, which frees it in the next step
-    std::vector<BufferId> master_shards;  // host, offload.optimizer
+    std::vector<BufferId> shards;           // on the host with offload.parameters
+    std::vector<BufferId> trained;          // of them, those of parameters that train
+    BufferId gradient = kNone;              // of PyTorch, which frees it in the next step
+    std::vector<BufferId> master_shards;    // host, offload.optimizer
     std::vector<BufferId> unsharded, kept;  // what an evaluation leaves gathered
-    BufferId host_gradient = kNone;       // flat, host optimizer only
+    BufferId host_gradient = kNone;         // flat, host optimizer only
   };
   const UnitShards& held(UnitId unit) const { return held_[static_cast<std::size_t>(unit)]; }
 
@@ -162,6 +164,7 @@ class Fsdp2 final : public ShardingRuntime {
   BufferId cut_shard(const ParameterShard& shard, BufferId whole);
   BufferId allocate_shard(const ParameterShard& shard, std::int64_t elements);
   void allocate_masters(UnitId unit);
+  UnitLayout trained_part(UnitId unit);
   void select_trained();
   void pad_shards(UnitId unit);
   void pad_shards_again();
@@ -183,7 +186,7 @@ class Fsdp2 final : public ShardingRuntime {
   Emitter& emit_;
   const bool is_pytorch_;
   const PyTorchRules rules_;
-  std::vector<UnitLayout> trained_;  // by unit
+  std::vector<UnitLayout> trained_;  // by unit; none where all parameters train
   std::vector<UnitShards> held_;
   struct ReadyGradient {
     ParameterId parameter;
@@ -209,7 +212,7 @@ class Fsdp2 final : public ShardingRuntime {
   bool evaluates_ = false;
   bool has_run_forward_ = false;
   UnitId iteration_root_ = kNone;  // that began the forward at hand (iter_forward_root)
-  const DType trained_storage_;  // of the parameters that train, and of their sharded gradients
+  const DType trained_storage_;    // of the parameters that train, and of their sharded gradients
   DType gradient_type_, reduce_type_;
 };
 

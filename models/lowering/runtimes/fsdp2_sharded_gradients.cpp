@@ -86,12 +86,13 @@ std::vector<OptimizerTensors> Fsdp2::optimizer_tensors() const {
   std::vector<OptimizerTensors> out;
   out.reserve(states_.size());
   for (std::size_t u = 0; u < states_.size(); ++u) {
-    const UnitLayout& shape = trained_[u];
+    const UnitLayout& shape = trained(static_cast<UnitId>(u));
     if (shape.parameters.empty()) continue;
     const UnitShards& held = held_[u];
     const UnitState& state = states_[u];
-    out.push_back({static_cast<UnitId>(u), shape.parameters, held.trained, held.master_shards,
-                   shape.padded, shape.local, state.reduced, held.host_gradient, state.on_host});
+    out.push_back({static_cast<UnitId>(u), shape.parameters,
+                   trained_.empty() ? held.shards : held.trained, held.master_shards, shape.padded,
+                   shape.local, state.reduced, held.host_gradient, state.on_host});
   }
   return out;
 }
@@ -105,7 +106,8 @@ void Fsdp2::zero_gradients() {
   for (std::size_t u = 0; u < states_.size(); ++u) {
     if (states_[u].reduced == kNone) continue;
     ParameterId last = kNone;
-    for (const ParameterShard& p : trained_[u].parameters) last = std::max(last, p.parameter);
+    for (const ParameterShard& p : trained(static_cast<UnitId>(u)).parameters)
+      last = std::max(last, p.parameter);
     order.emplace_back(last, static_cast<UnitId>(u));
   }
   std::sort(order.begin(), order.end());

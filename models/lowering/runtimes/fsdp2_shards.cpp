@@ -25,6 +25,7 @@ void Fsdp2::allocate_shards(const ModuleBuffers& buffers_of) {
 }
 
 void Fsdp2::select_trained() {
+  if (trained_.empty()) return;
   for (std::size_t u = 0; u < held_.size(); ++u) {
     held_[u].trained.clear();
     for (const ParameterShard& p : trained_[u].parameters) {

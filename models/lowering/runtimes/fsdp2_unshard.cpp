@@ -237,8 +237,7 @@ void Fsdp2::copy_from_shards(UnitId unit) {
       source = converted;
     }
     if (before != kNone) emit_.free(before);
-    s.unsharded.push_back(
-        allocate_gathered(&UnitShards::unsharded, unit, i, spec(type_of(p))));
+    s.unsharded.push_back(allocate_gathered(&UnitShards::unsharded, unit, i, spec(type_of(p))));
     cast(precision.param, source, s.unsharded.back());
     before = source == shards[i] ? kNone : source;
   }
@@ -324,10 +323,10 @@ void Fsdp2::reshard_to_group(UnitId unit) {
   for (std::size_t i = 0; i < s.unsharded.size(); ++i) {
     const ParameterShard& p = layout(unit).parameters[i];
     const std::int64_t elements = p.padded * group(Group::shard).size / kept.size;
-    s.kept.push_back(allocate_gathered(
-        &UnitShards::kept, unit, i,
-        {elements * item_size(type_of(p)), Category::unsharded_parameters, Role::kept_slice,
-         emit_.parameter_name(p.parameter)}));
+    s.kept.push_back(
+        allocate_gathered(&UnitShards::kept, unit, i,
+                          {elements * item_size(type_of(p)), Category::unsharded_parameters,
+                           Role::kept_slice, emit_.parameter_name(p.parameter)}));
     emit_.launch(Stream::compute, {Operator::copy_slice, type, type, type, {elements}},
                  {s.unsharded[i]}, {s.kept.back()}, kept.index);
     emit_.free(s.unsharded[i]);

@@ -10,24 +10,19 @@
 namespace foreshard::lowering {
 namespace {
 
-ModuleId whose_output_returns(const Job& job, const Module& module) {
-  const auto inside = [&](std::string_view name) {
-    const auto has_name = [&](ModuleId m) {
-      return job.tree.modules[static_cast<std::size_t>(m)].path.ends_with(name);
-    };
-    const auto found = std::find_if(module.children.begin(), module.children.end(), has_name);
-    return found == module.children.end() ? kNone : *found;
-  };
+// Whether what a module returns is what the one around it returns, as it is.
+bool is_output_of_parent(const Job& job, ModuleId id) {
+  const Module& module = job.tree.modules[static_cast<std::size_t>(id)];
+  if (module.parent == kNone) return false;
   const PyTorchPlan& pytorch = job.plan.pytorch;
-  // The root may compute the loss, or widen its logits.
-  const bool returns_logits = !implementation_of(job.plan).loss_in_model &&
-                              pytorch.loss != LossKind::chunked && !pytorch.keep_logits;
-  switch (module.kind) {
-    case ModuleKind::root: return returns_logits ? inside("lm_head") : kNone;
-    case ModuleKind::model: return inside(".norm");
-    case ModuleKind::attention: return inside(".o_proj");
-    case ModuleKind::mlp: return inside(".down_proj");
-    default: return kNone;
+  switch (job.tree.modules[static_cast<std::size_t>(module.parent)].kind) {
+    case ModuleKind::root:  // which may compute the loss, or widen its logits
+      return module.path.ends_with("lm_head") && !implementation_of(job.plan).loss_in_model &&
+             pytorch.loss != LossKind::chunked && !pytorch.keep_logits;
+    case ModuleKind::model: return module.path.ends_with(".norm");
+    case ModuleKind::attention: return module.path.ends_with(".o_proj");
+    case ModuleKind::mlp: return module.path.ends_with(".down_proj");
+    default: return false;
   }
 }
 
@@ -36,11 +31,10 @@ ModuleId whose_output_returns(const Job& job, const Module& module) {
 HookTable::HookTable(const Job& job)
     : unit_of(job.tree.modules.size(), kNone),
       manager_of(job.tree.modules.size(), 0),
+      returns_as_parent(job.tree.modules.size()),
       units(job.units.size()) {
-  for (const Module& module : job.tree.modules) {
-    parent_of.push_back(module.parent);
-    returns_of.push_back(whose_output_returns(job, module));
-  }
+  parent_of.reserve(job.tree.modules.size());
+  for (const Module& module : job.tree.modules) parent_of.push_back(module.parent);
   const std::vector<bool> gradients = has_gradients(job);
   const auto kind_of = [&](ModuleId m) {
     return m == kNone ? ModuleKind::root : job.tree.modules[static_cast<std::size_t>(m)].kind;
@@ -49,7 +43,7 @@ HookTable::HookTable(const Job& job)
   const auto shares_input = [&](ModuleId m) {
     const ModuleKind kind = kind_of(above(m));
     return (kind == ModuleKind::attention || kind == ModuleKind::mlp) &&
-           returns_of[static_cast<std::size_t>(above(m))] != m;
+           !is_output_of_parent(job, m);
   };
   // The module at whose end all have run that read what this one is called with; what a base layer does is
   // read by a factor of its adapter too.
@@ -61,6 +55,7 @@ HookTable::HookTable(const Job& job)
     for (const ModuleId m : job.units[u].modules) {
       const ModuleKind kind = job.tree.modules[static_cast<std::size_t>(m)].kind;
       unit_of[static_cast<std::size_t>(m)] = static_cast<UnitId>(u);
+      returns_as_parent[static_cast<std::size_t>(m)] = is_output_of_parent(job, m);
       units[u].members += kind != ModuleKind::activation ? 1 : 0;
       if (!input_has_gradient(job, gradients, m)) units[u].has_input_gradient = false;
     }
@@ -123,7 +118,7 @@ void HookWalk::entered_since(std::size_t first) {
   for (std::size_t at = first; at < open_.size();) {
     std::size_t end = at + 1;
     const auto is_output_of_last = [&] {
-      return hooks_.returns_of[static_cast<std::size_t>(open_[end - 1])] == open_[end];
+      return hooks_.returns_as_parent[static_cast<std::size_t>(open_[end])];
     };
     while (mode_ == Mode::backward && end < open_.size() && is_output_of_last()) ++end;
     for (std::size_t inner = end; inner > at; --inner) entered(open_[inner - 1]);

@@ -28,9 +28,9 @@ class HookTable {
   std::vector<ModuleId> parent_of;  // by module
   std::vector<UnitId> unit_of;      // by module: the unit whose hooks stand on it
   std::vector<UnitId> manager_of;   // by module: the unit that manages its parameters
-  // By module: the one inside whose output it returns as it is, or kNone. The hooks before backward
-  // stand on outputs, so that the inner one's was registered first.
-  std::vector<ModuleId> returns_of;
+  // Of modules with hooks: whether the one around it returns what it returns. Hooks before backward stand
+  // on outputs, so that the inner one's was registered first.
+  std::vector<bool> returns_as_parent;
   std::vector<UnitHooks> units;
 };
 
