@@ -71,6 +71,7 @@ void Fsdp2::begin_step() {
     s.is_kept_after_forward = before.is_kept_after_forward;
     s.unsharded = std::move(before.unsharded);
     s.kept = std::move(before.kept);
+    s.stale = std::move(before.stale);
     s.post_forward_indices = std::move(before.post_forward_indices);
   }
   all_gather_state_ = reduce_scatter_state_ = {};
@@ -79,6 +80,14 @@ void Fsdp2::begin_step() {
 // PyTorch frees it in the next forward; a buffer of one step is not freed in another here.
 void Fsdp2::end_step() {
   release_all_gather_state();
+  for (std::size_t u = 0; u < states_.size(); ++u) {
+    for (std::size_t i = 0; i < states_[u].stale.size(); ++i) {
+      BufferId& slice = states_[u].stale[i];
+      if (i == held_[u].stale.size()) held_[u].stale.push_back(emit_.declare_like(slice));
+      if (slice != held_[u].stale[i]) emit_.carry(slice, held_[u].stale[i]);
+      slice = held_[u].stale[i];
+    }
+  }
 }
 
 void Fsdp2::begin_micro_step(bool is_last) {

@@ -68,6 +68,7 @@ class Fsdp2 final : public ShardingRuntime {
     EventId gathered_event = kNone;  // none where the compute stream gathered
     EventId kept_event = kNone;
     std::vector<BufferId> unsharded, kept, gradients, accumulated;
+    std::vector<BufferId> stale;      // slices of a forward whose backward did not gather the unit
     bool gradients_are_wide = false;  // autograd has cast them to the reduce type
     std::vector<int> post_forward_indices;
     BufferId all_reduce_input = kNone;  // held until finalize_backward
@@ -106,6 +107,7 @@ class Fsdp2 final : public ShardingRuntime {
     BufferId gradient = kNone;              // of PyTorch, which frees it in the next step
     std::vector<BufferId> master_shards;    // host, offload.optimizer
     std::vector<BufferId> unsharded, kept;  // what an evaluation leaves gathered
+    std::vector<BufferId> stale;            // what a step leaves to the next one
     BufferId host_gradient = kNone;         // flat, host optimizer only
   };
   const UnitShards& held(UnitId unit) const { return held_[static_cast<std::size_t>(unit)]; }

@@ -307,10 +307,10 @@ void Fsdp2::drop_gathered(UnitId unit) {
 void Fsdp2::reshard(UnitId unit) {
   UnitState& s = at(unit);
   for (const BufferId whole : s.unsharded) emit_.free(whole);
-  // Where backward gathered nothing, slices kept after forward are left over.
-  for (const BufferId slice : s.kept) emit_.free(slice);
   s.unsharded.clear();
-  s.kept.clear();
+  // Slices that backward did not gather stay until the next forward's take their place: to_sharded leaves
+  // _sharded_post_forward_param_data.
+  if (!s.kept.empty()) s.stale = std::exchange(s.kept, {});
   s.is_unsharded = s.is_kept_after_forward = false;
 }
 
@@ -329,9 +329,11 @@ void Fsdp2::reshard_to_group(UnitId unit) {
                            Role::kept_slice, emit_.parameter_name(p.parameter)}));
     emit_.launch(Stream::compute, {Operator::copy_slice, type, type, type, {elements}},
                  {s.unsharded[i]}, {s.kept.back()}, kept.index);
+    if (!s.stale.empty()) emit_.free(s.stale[i]);
     emit_.free(s.unsharded[i]);
   }
   s.unsharded.clear();
+  s.stale.clear();
   s.is_unsharded = false;
   s.is_kept_after_forward = true;
   s.kept_event = emit_.record(Stream::compute);
