@@ -33,7 +33,8 @@ constexpr bool is_one_descriptor(cudnnBackendAttributeName_t name) {
 }
 
 constexpr bool is_one_zero(cudnnBackendAttributeName_t name) {
-  return name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE || name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX;
+  return name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE || name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE ||
+         name == CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED || name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX;
 }
 
 // Notes and knobs of an engine: none.
@@ -111,8 +112,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const, cudnnBack
     refuse("attribute " + std::to_string(name) + " of cudnnBackendGetAttribute");
   if (count != nullptr) *count = is_empty(name) ? 0 : 1;
   if (is_one_zero(name) && values != nullptr && wanted > 0) {
-    if (type != CUDNN_TYPE_INT64) refuse("a type of cudnnBackendGetAttribute");
-    std::memset(values, 0, sizeof(std::int64_t));
+    if (type != CUDNN_TYPE_INT64 && type != CUDNN_TYPE_INT32) refuse("a type of cudnnBackendGetAttribute");
+    std::memset(values, 0, type == CUDNN_TYPE_INT64 ? sizeof(std::int64_t) : sizeof(std::int32_t));
   }
   return CUDNN_STATUS_SUCCESS;
 }

@@ -37,16 +37,17 @@ struct Memory {
     free[begin] = kRange - kPage;
   }
 
-  // The first free addresses that suffice.
+  // The highest free addresses that suffice.
   std::uintptr_t place(std::size_t bytes, std::size_t alignment) {
-    for (auto at = free.begin(); at != free.end(); ++at) {
-      const auto [start, size] = *at;
-      const std::uintptr_t address = (start + alignment - 1) / alignment * alignment;
-      const std::size_t skipped = address - start;
-      if (skipped + bytes > size) continue;
+    for (auto at = free.end(); at != free.begin();) {
+      const auto [start, size] = *--at;
+      if (bytes > size) continue;
+      const std::uintptr_t address = (start + size - bytes) / alignment * alignment;
+      if (address < start) continue;
+      const std::size_t behind = start + size - (address + bytes);
       free.erase(at);
-      if (skipped > 0) free[start] = skipped;
-      if (skipped + bytes < size) free[address + bytes] = size - skipped - bytes;
+      if (address > start) free[start] = address - start;
+      if (behind > 0) free[address + bytes] = behind;
       return address;
     }
     stop("no addresses are left for device memory");

@@ -1,9 +1,11 @@
 """Writes entry_points.cpp: every entry point that CUDA's headers declare, as a weak symbol.
 
-    entry_points.py --harmless harmless.txt --output entry_points.cpp HEADER...
+    entry_points.py --harmless harmless.txt --others others.txt --output entry_points.cpp HEADER...
 
 Where a source of the library defines the entry point, the linker takes that. Of the others, those that a
 pattern of harmless.txt names return 0; the rest end the process (refusal.hpp).
+
+others.txt names entry points of headers that the toolkit lacks.
 
 It also writes the table from which cuGetProcAddress answers: the driver's functions with the version of
 CUDA that each came with, from the types of cudaTypedefs.h. A function's types, oldest first, belong to its
@@ -46,8 +48,8 @@ def versions(typedefs, names):
     return rows
 
 
-def harmless(path):
-    """patterns: the first word of each line that is not a comment; the rest is the reason"""
+def first_words(path):
+    """of each line that is not a comment"""
     lines = (line.split("#")[0].split(None, 1) for line in open(path))
     return [words[0] for words in lines if words]
 
@@ -55,17 +57,19 @@ def harmless(path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--harmless", required=True)
+    parser.add_argument("--others", required=True)
     parser.add_argument("--output", required=True)
     parser.add_argument("headers", nargs="+")
     arguments = parser.parse_args()
 
     texts = {path: without_comments(open(path, errors="replace").read()) for path in arguments.headers}
     names = set().union(*map(declared, texts.values()))
+    names |= set(first_words(arguments.others))
     typedefs = "".join(t for path, t in texts.items() if path.endswith("cudaTypedefs.h"))
     rows = versions(typedefs, names)
     names |= {symbol for _, _, symbol in rows}
 
-    patterns = harmless(arguments.harmless)
+    patterns = first_words(arguments.harmless)
     unused = [p for p in patterns if not fnmatch.filter(names, p)]
     if unused:
         raise SystemExit(f"{arguments.harmless} names what no header declares: {', '.join(unused)}")
