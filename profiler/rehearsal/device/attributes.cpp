@@ -1,6 +1,7 @@
-// What a device says of itself: the attributes of runtime and driver, which have the same numbers, and the
-// properties in CUDA 13's layout. What machine.hpp does not have is the same for all GPUs since compute
-// capability 9.0 (the tables of compute capabilities in the CUDA C++ Programming Guide).
+// What a device says of itself: the attributes of runtime and driver, which have the same numbers,
+// and the properties in CUDA 13's layout. What machine.hpp does not have is the same for all GPUs
+// since compute capability 9.0 (the tables of compute capabilities in the CUDA C++ Programming
+// Guide).
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -27,7 +28,8 @@ const std::unordered_map<int, int>& attributes() {
       {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65'535},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, kSharedPerBlock},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, machine().shared_per_block},
-      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, machine().shared_per_multiprocessor},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+       machine().shared_per_multiprocessor},
       {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, kReservedShared},
       {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65'536},
       {CU_DEVICE_ATTRIBUTE_WARP_SIZE, kWarp},
@@ -139,5 +141,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 
 // By this name a runtime of CUDA 12 is asked, whose properties have another layout.
 extern "C" cudaError_t cudaGetDeviceProperties_v2(void*, int) {
-  stop("this program is built for CUDA 12, of which rehearsals know nothing yet; PyTorch for CUDA 13 is needed");
+  stop(
+      "this program is built for CUDA 12, of which rehearsals know nothing yet; PyTorch for CUDA "
+      "13 is needed");
 }

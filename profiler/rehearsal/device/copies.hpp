@@ -1,5 +1,5 @@
-// Copies and memsets of runtime and driver alike: counted, and done where they are small, so that scalars,
-// shapes and objects that travel through a device arrive.
+// Copies and memsets of runtime and driver alike: counted, and done where they are small, so that
+// scalars, shapes and objects that travel through a device arrive.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace foreshard::rehearsal {
 
-// What larger copies would cost in pages, and memory of the host, is saved: nobody reads the values.
+// What larger copies would cost in pages, and memory of the host, is saved: nobody reads the
+// values.
 inline constexpr std::size_t kLargestRealCopy = std::size_t{64} << 10;
 
 void copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, cudaStream_t stream);

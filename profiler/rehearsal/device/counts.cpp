@@ -26,7 +26,8 @@ void change(cudaStream_t stream, Change change) {
 
 std::string as_json(const Counts& counts) {
   std::ostringstream json;
-  json << "{\"launches\": " << counts.launches << ", \"matrix_products\": " << counts.matrix_products
+  json << "{\"launches\": " << counts.launches
+       << ", \"matrix_products\": " << counts.matrix_products
        << ", \"cudnn_executions\": " << counts.cudnn_executions
        << ", \"cudnn_workspace_bytes\": " << counts.cudnn_workspace_bytes
        << ", \"copies\": " << counts.copies << ", \"collectives\": [";

@@ -1,5 +1,5 @@
-// What a process has asked of its devices (interface.h says what each count means). Work that a stream
-// captures goes to the graph that it becomes, and counts when that is launched.
+// What a process has asked of its devices (interface.h says what each count means). Work that a
+// stream captures goes to the graph that it becomes, and counts when that is launched.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Calls {
 struct Counts {
   std::int64_t launches = 0, matrix_products = 0, cudnn_executions = 0, copies = 0, host_reads = 0,
                host_waits = 0;
-  std::size_t cudnn_workspace_bytes = 0;                 // the largest
+  std::size_t cudnn_workspace_bytes = 0;                     // the largest
   std::map<std::pair<std::string, int>, Calls> collectives;  // by kind and ranks
 
   void add(const Counts& others);

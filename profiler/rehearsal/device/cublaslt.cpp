@@ -1,4 +1,5 @@
-// cuBLASLt: descriptions of products keep what the log tells of them; any algorithm is found, without workspace.
+// cuBLASLt: descriptions of products keep what the log tells of them; any algorithm is found,
+// without workspace.
 #include <cstring>
 
 #include <cublasLt.h>
@@ -42,7 +43,8 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description, cublasComputeType_t, cudaDataType_t) {
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description, cublasComputeType_t,
+                                        cudaDataType_t) {
   *description = reinterpret_cast<cublasLtMatmulDesc_t>(new Description);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -53,15 +55,15 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
 }
 
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
-                                              cublasLtMatmulDescAttributes_t attribute, const void* value,
-                                              std::size_t bytes) {
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, std::size_t bytes) {
   if (attribute == CUBLASLT_MATMUL_DESC_TRANSA)
     assign(reinterpret_cast<Description*>(description)->transposes_a, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType, std::uint64_t rows,
-                                          std::uint64_t columns, std::int64_t) {
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType,
+                                          std::uint64_t rows, std::uint64_t columns, std::int64_t) {
   *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{rows, columns});
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -72,8 +74,8 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
 }
 
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
-                                                cublasLtMatrixLayoutAttribute_t attribute, const void* value,
-                                                std::size_t bytes) {
+                                                cublasLtMatrixLayoutAttribute_t attribute,
+                                                const void* value, std::size_t bytes) {
   if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
     assign(reinterpret_cast<Layout*>(layout)->batch, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
@@ -89,10 +91,12 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int wanted,
-                                              cublasLtMatmulHeuristicResult_t results[], int* found) {
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t, int wanted,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* found) {
   *found = wanted > 0 ? 1 : 0;
   if (wanted > 0) {
     results[0] = {};
@@ -102,11 +106,14 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void*, const void*,
-                              cublasLtMatrixLayout_t a, const void*, cublasLtMatrixLayout_t, const void*,
-                              const void*, cublasLtMatrixLayout_t, void*, cublasLtMatrixLayout_t d,
-                              const cublasLtMatmulAlgo_t*, void*, std::size_t, cudaStream_t stream) {
-  const bool is_transposed = reinterpret_cast<Description*>(description)->transposes_a != CUBLAS_OP_N;
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void*,
+                              const void*, cublasLtMatrixLayout_t a, const void*,
+                              cublasLtMatrixLayout_t, const void*, const void*,
+                              cublasLtMatrixLayout_t, void*, cublasLtMatrixLayout_t d,
+                              const cublasLtMatmulAlgo_t*, void*, std::size_t,
+                              cudaStream_t stream) {
+  const bool is_transposed =
+      reinterpret_cast<Description*>(description)->transposes_a != CUBLAS_OP_N;
   const std::uint64_t inner = is_transposed ? of(a).rows : of(a).columns;
   product(stream, static_cast<std::int64_t>(of(d).rows), static_cast<std::int64_t>(of(d).columns),
           static_cast<std::int64_t>(inner), of(d).batch);

@@ -1,13 +1,12 @@
-// cuDNN: handles, and graphs of operations by the backend API: any graph is supported by one engine that needs
-// no workspace. How much real engines ask for is not known, so that peaks are lower bounds where cuDNN works.
-// What is not part of the backend API is not described.
+// cuDNN: handles, and graphs of operations by the backend API: any graph is supported by one engine
+// that needs no workspace. How much real engines ask for is not known, so that peaks are lower
+// bounds where cuDNN works. What is not part of the backend API is not described.
 #include <cstdio>
 #include <cstring>
 #include <string>
 
-#include <cudnn.h>
-
 #include <cuda_runtime_api.h>
+#include <cudnn.h>
 
 #include "profiler/rehearsal/device/counts.hpp"
 #include "profiler/rehearsal/device/cupti_records.hpp"
@@ -33,7 +32,8 @@ constexpr bool is_one_descriptor(cudnnBackendAttributeName_t name) {
 }
 
 constexpr bool is_one_zero(cudnnBackendAttributeName_t name) {
-  return name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE || name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE ||
+  return name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE ||
+         name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE ||
          name == CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED || name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX;
 }
 
@@ -54,7 +54,9 @@ std::size_t cudnnGetCudartVersion() {
 }
 
 cudnnStatus_t cudnnGetProperty(libraryPropertyType property, int* value) {
-  *value = property == MAJOR_VERSION ? CUDNN_MAJOR : property == MINOR_VERSION ? CUDNN_MINOR : CUDNN_PATCHLEVEL;
+  *value = property == MAJOR_VERSION   ? CUDNN_MAJOR
+           : property == MINOR_VERSION ? CUDNN_MINOR
+                                       : CUDNN_PATCHLEVEL;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -86,7 +88,8 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor) {
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t* descriptor) {
   *descriptor = new Descriptor{type};
   return CUDNN_STATUS_SUCCESS;
 }
@@ -105,20 +108,23 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, std::int64_t wanted, std::int64_t* count,
-                                       void* values) {
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t wanted,
+                                       std::int64_t* count, void* values) {
   if (!is_one_descriptor(name) && !is_one_zero(name) && !is_empty(name))
     refuse("attribute " + std::to_string(name) + " of cudnnBackendGetAttribute");
   if (count != nullptr) *count = is_empty(name) ? 0 : 1;
   if (is_one_zero(name) && values != nullptr && wanted > 0) {
-    if (type != CUDNN_TYPE_INT64 && type != CUDNN_TYPE_INT32) refuse("a type of cudnnBackendGetAttribute");
+    if (type != CUDNN_TYPE_INT64 && type != CUDNN_TYPE_INT32)
+      refuse("a type of cudnnBackendGetAttribute");
     std::memset(values, 0, type == CUDNN_TYPE_INT64 ? sizeof(std::int64_t) : sizeof(std::int32_t));
   }
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t) {
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t,
+                                  cudnnBackendDescriptor_t) {
   log_line("CUDNN %p graph", static_cast<void*>(handle->stream));
   launched_by_library("cudnn");
   record_kernel("cudnn_graph", {dim3(1), dim3(1), 0, handle->stream});

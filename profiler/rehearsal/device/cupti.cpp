@@ -1,7 +1,9 @@
-// CUPTI's activity interface: a profiler in the script, such as PyTorch's, gets a record for each kernel, copy and
-// memset, with the correlation ids that lead to the operator. Callbacks are never called.
+// CUPTI's activity interface: a profiler in the script, such as PyTorch's, gets a record for each
+// kernel, copy and memset, with the correlation ids that lead to the operator. Callbacks are never
+// called.
 //
-// Nothing here takes time: records say that work began when it was issued and took kNominalNanoseconds.
+// Nothing here takes time: records say that work began when it was issued and took
+// kNominalNanoseconds.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,9 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include <cupti.h>
+#include <unistd.h>
 
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/devices.hpp"
@@ -67,7 +68,8 @@ struct Records {
   std::uint32_t stream_number(cudaStream_t stream) {
     constexpr std::uint32_t kDefault = 7;
     if (stream == nullptr) return kDefault;
-    return streams.emplace(stream, kDefault + 1 + static_cast<std::uint32_t>(streams.size())).first->second;
+    return streams.emplace(stream, kDefault + 1 + static_cast<std::uint32_t>(streams.size()))
+        .first->second;
   }
 };
 
@@ -79,7 +81,8 @@ Records& records() {
 std::uint64_t now() {
   if (const CUpti_TimestampCallbackFunc callback = timestamp) return callback();
   const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
 // The call that issues the work, and the innermost external id of each kind.
@@ -122,7 +125,8 @@ Record work(Records& all, CUpti_ActivityKind kind, cudaStream_t stream, std::uin
 }
 
 CUpti_ActivityMemcpyKind copy_kind(bool is_to_device, bool is_from_device) {
-  if (is_to_device) return is_from_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+  if (is_to_device)
+    return is_from_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
   return is_from_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 }
 
@@ -144,7 +148,8 @@ void record_kernel(const char* name, const Launch& launch) {
   const std::lock_guard lock(all.mutex);
   const std::uint64_t at = now();
   add_call(all, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, at);
-  auto record = work<CUpti_ActivityKernel10>(all, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, launch.stream, at);
+  auto record =
+      work<CUpti_ActivityKernel10>(all, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, launch.stream, at);
   record.gridX = static_cast<std::int32_t>(launch.grid.x);
   record.gridY = static_cast<std::int32_t>(launch.grid.y);
   record.gridZ = static_cast<std::int32_t>(launch.grid.z);
@@ -224,12 +229,14 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, std::uint64_t id) {
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                   std::uint64_t id) {
   externals.push_back({kind, id});
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, std::uint64_t* last) {
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                  std::uint64_t* last) {
   for (auto at = externals.rbegin(); at != externals.rend(); ++at) {
     if (at->kind != kind) continue;
     if (last != nullptr) *last = at->id;
@@ -250,9 +257,11 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) {
+CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid_bytes,
+                                       CUpti_Activity** record) {
   std::uint8_t* next = buffer;
-  if (*record != nullptr) next = reinterpret_cast<std::uint8_t*>(*record) + bytes_of((*record)->kind);
+  if (*record != nullptr)
+    next = reinterpret_cast<std::uint8_t*>(*record) + bytes_of((*record)->kind);
   if (next >= buffer + valid_bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(next);
   return CUPTI_SUCCESS;

@@ -17,7 +17,8 @@
 namespace foreshard::rehearsal {
 namespace {
 
-// Half of what x86-64 gives a process: expandable segments reserve more than a device's memory for each stream.
+// Half of what x86-64 gives a process: expandable segments reserve more than a device's memory for
+// each stream.
 constexpr std::size_t kRange = std::size_t{64} << 40;
 
 struct Memory {
@@ -28,10 +29,13 @@ struct Memory {
   std::map<int, std::size_t> used;
 
   Memory() {
-    void* const range = ::mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const range =
+        ::mmap(nullptr, kRange, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED)
-      stop("64 TiB of addresses cannot be reserved for device memory (ulimit -v must be unlimited): " +
-           std::string(std::strerror(errno)));
+      stop(
+          "64 TiB of addresses cannot be reserved for device memory (ulimit -v must be "
+          "unlimited): " +
+          std::string(std::strerror(errno)));
     ::madvise(range, kRange, MADV_DONTDUMP);
     begin = (reinterpret_cast<std::uintptr_t>(range) + kPage - 1) / kPage * kPage;
     free[begin] = kRange - kPage;
@@ -83,7 +87,8 @@ std::size_t in_pages(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-std::optional<Block> find_in(const std::map<std::uintptr_t, Block>& blocks, std::uintptr_t address) {
+std::optional<Block> find_in(const std::map<std::uintptr_t, Block>& blocks,
+                             std::uintptr_t address) {
   auto after = blocks.upper_bound(address);
   if (after == blocks.begin()) return std::nullopt;
   const Block& block = std::prev(after)->second;
@@ -135,7 +140,8 @@ bool free_reservation(std::uintptr_t address) {
 
 void make_accessible(std::uintptr_t address, std::size_t bytes) {
   if (::mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE) != 0)
-    stop("addresses of device memory cannot be made accessible: " + std::string(std::strerror(errno)));
+    stop("addresses of device memory cannot be made accessible: " +
+         std::string(std::strerror(errno)));
 }
 
 void make_inaccessible(std::uintptr_t address, std::size_t bytes) {

@@ -1,6 +1,9 @@
-// Memory of the devices: addresses of one range of the process that nobody else uses. What is allocated can be
-// read and written, but costs the host nothing until somebody does; what is not traps. How much each device
-// has is counted exactly (machine.hpp).
+// Memory of the devices: addresses of one range of the process that nobody else uses. What is
+// allocated can be read and written, but costs the host nothing until somebody does; what is not
+// traps. How much each device has is counted exactly (machine.hpp).
+//
+// Addresses are given from the top down, as the driver mostly does: PyTorch's allocator takes the
+// lowest of equally large free blocks, so that peaks depend on it.
 #pragma once
 
 #include <cstddef>

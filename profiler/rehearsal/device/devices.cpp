@@ -105,7 +105,8 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (!is_device(device)) return remembered(cudaErrorInvalidDevice);
-  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", static_cast<unsigned>(device + 1));
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0",
+                static_cast<unsigned>(device + 1));
   return cudaSuccess;
 }
 

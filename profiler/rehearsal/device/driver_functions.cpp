@@ -13,7 +13,8 @@ namespace foreshard::rehearsal {
 void* find_driver_function(std::string_view name, int version) {
   static const auto& by_name = *[] {
     auto* functions = new std::multimap<std::string_view, const DriverFunction*>;
-    for (const DriverFunction& function : driver_functions()) functions->emplace(function.name, &function);
+    for (const DriverFunction& function : driver_functions())
+      functions->emplace(function.name, &function);
     return functions;
   }();
   const DriverFunction* newest = nullptr;
@@ -32,14 +33,18 @@ CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint
                           CUdriverProcAddressQueryResult* result) {
   *function = find_driver_function(name, version);
   if (result != nullptr)
-    *result = *function == nullptr ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_SUCCESS;
+    *result =
+        *function == nullptr ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_SUCCESS;
   return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
-                                             unsigned long long, cudaDriverEntryPointQueryResult* result) {
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
   *function = find_driver_function(name, static_cast<int>(version));
   if (result != nullptr)
-    *result = *function == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
-  return *function == nullptr && result == nullptr ? remembered(cudaErrorSymbolNotFound) : cudaSuccess;
+    *result =
+        *function == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
+  return *function == nullptr && result == nullptr ? remembered(cudaErrorSymbolNotFound)
+                                                   : cudaSuccess;
 }

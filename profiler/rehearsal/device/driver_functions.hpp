@@ -1,5 +1,5 @@
-// The driver's functions as cuGetProcAddress finds them: a name and a version of CUDA say which symbol. The
-// table is generated from the toolkit's headers (entry_points.py).
+// The driver's functions as cuGetProcAddress finds them: a name and a version of CUDA say which
+// symbol. The table is generated from the toolkit's headers (entry_points.py).
 #pragma once
 
 #include <string_view>

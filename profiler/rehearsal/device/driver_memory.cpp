@@ -41,10 +41,13 @@ void attribute(void* to, CUpointer_attribute which, CUdeviceptr address) {
       return write(to, context);
     }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return write(to, block ? CU_MEMORYTYPE_DEVICE : is_pinned_here ? CU_MEMORYTYPE_HOST : CUmemorytype{});
+      return write(to, block            ? CU_MEMORYTYPE_DEVICE
+                       : is_pinned_here ? CU_MEMORYTYPE_HOST
+                                        : CUmemorytype{});
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write(to, is_known ? address : 0);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER: return write(to, is_pinned_here ? address : 0);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write(to, is_known ? device : CU_DEVICE_INVALID);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return write(to, is_known ? device : CU_DEVICE_INVALID);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(to, 0u);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return write(to, block ? block->address : 0);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return write(to, block ? block->bytes : 0);
@@ -100,7 +103,8 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdevicep
   return CUDA_SUCCESS;
 }
 
-CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which, void** values, CUdeviceptr address) {
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which, void** values,
+                                CUdeviceptr address) {
   for (unsigned i = 0; i < count; ++i) attribute(values[i], which[i], address);
   return CUDA_SUCCESS;
 }

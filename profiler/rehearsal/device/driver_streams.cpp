@@ -32,7 +32,8 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  *status = captured_graph(stream) == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  *status = captured_graph(stream) == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
+                                              : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
 }
 

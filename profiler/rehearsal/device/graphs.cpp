@@ -26,12 +26,14 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                          unsigned long long) {
   *executable = as_handle<cudaGraphExec_t>(of(graph));
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long flags) {
   return cudaGraphInstantiateWithFlags(executable, graph, flags);
 }
 
@@ -48,7 +50,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
   if (nodes != nullptr) refuse_nodes();
   const Counts& counts = of(graph)->counts;
-  std::int64_t calls = counts.launches + counts.matrix_products + counts.cudnn_executions + counts.copies;
+  std::int64_t calls =
+      counts.launches + counts.matrix_products + counts.cudnn_executions + counts.copies;
   for (const auto& [what, collective] : counts.collectives) calls += collective.count;
   *count = static_cast<std::size_t>(calls) + of(graph)->host_functions.size();
   return cudaSuccess;

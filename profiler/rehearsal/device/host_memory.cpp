@@ -37,8 +37,8 @@ bool remove(const void* pointer, bool is_ours) {
 // Pages, which the host gives only to those who write: a script pins much that it never fills.
 void* allocate_pinned(std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  void* const pointer =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const pointer = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pointer == MAP_FAILED) return nullptr;
   const std::lock_guard lock(mutex);
   pinned()[number(pointer)] = {bytes, true};

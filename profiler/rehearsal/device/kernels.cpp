@@ -38,8 +38,8 @@ thread_local const char* last = "";
 void launch(const char* name, const Launch& launch) {
   last = name;
   const auto& [grid, block, shared_bytes, stream] = launch;
-  log_line("LAUNCH %p %ux%ux%u %ux%ux%u %zu %s", static_cast<void*>(stream), grid.x, grid.y, grid.z, block.x,
-           block.y, block.z, shared_bytes, name);
+  log_line("LAUNCH %p %ux%ux%u %ux%ux%u %zu %s", static_cast<void*>(stream), grid.x, grid.y, grid.z,
+           block.x, block.y, block.z, shared_bytes, name);
   record_kernel(name, launch);
   count_launch(stream);
 }
@@ -73,15 +73,17 @@ std::uintptr_t variable_address(const void* variable) {
 }
 
 int blocks_per_multiprocessor(int threads, std::size_t shared_bytes) {
-  const int by_threads = machine().threads_per_multiprocessor / ((std::max(threads, 1) + kWarp - 1) / kWarp * kWarp);
-  const std::size_t by_shared =
-      static_cast<std::size_t>(machine().shared_per_multiprocessor) / (shared_bytes + kReservedShared);
+  const int by_threads =
+      machine().threads_per_multiprocessor / ((std::max(threads, 1) + kWarp - 1) / kWarp * kWarp);
+  const std::size_t by_shared = static_cast<std::size_t>(machine().shared_per_multiprocessor) /
+                                (shared_bytes + kReservedShared);
   return std::min({by_threads, machine().blocks_per_multiprocessor, static_cast<int>(by_shared)});
 }
 
 }  // namespace foreshard::rehearsal
 
-// What nvcc makes programs call (crt/host_runtime.h): a fat binary is registered, then its kernels and variables.
+// What nvcc makes programs call (crt/host_runtime.h): a fat binary is registered, then its kernels
+// and variables.
 using namespace foreshard::rehearsal;
 
 extern "C" {
@@ -99,13 +101,14 @@ char __cudaInitModule(void**) {
   return 1;
 }
 
-void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
-                            int*) {
+void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, int, uint3*, uint3*,
+                            dim3*, dim3*, int*) {
   const std::unique_lock lock(program().mutex);
   program().kernels[stub] = name;
 }
 
-void __cudaRegisterVar(void**, char* variable, char*, const char*, int, std::size_t bytes, int, int) {
+void __cudaRegisterVar(void**, char* variable, char*, const char*, int, std::size_t bytes, int,
+                       int) {
   const std::unique_lock lock(program().mutex);
   program().variables[variable] = {bytes};
 }

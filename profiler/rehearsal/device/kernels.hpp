@@ -1,5 +1,5 @@
-// Kernels: known by the name under which a program registered them, or a module was asked for them. They are
-// counted, not run.
+// Kernels: known by the name under which a program registered them, or a module was asked for them.
+// They are counted, not run.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,15 @@ void launched_by_library(const char* what);
 // By the calling thread: a kernel's mangled name, or what a library launched; "" for nothing.
 const char* last_launched();
 
-// The kernel that the runtime knows by the address of its stub in the program; refuses what is not registered.
+// The kernel that the runtime knows by the address of its stub in the program; refuses what is not
+// registered.
 const char* registered_name(const void* stub);
 
 // Where a __device__ or __constant__ variable of the program is on the device; 0: it has none.
 std::uintptr_t variable_address(const void* variable);
 
-// How many blocks fit into a multiprocessor at once, by threads and shared memory: registers are not known.
+// How many blocks fit into a multiprocessor at once, by threads and shared memory: registers are
+// not known.
 int blocks_per_multiprocessor(int threads, std::size_t shared_bytes);
 inline constexpr int kRegistersPerThread = 32;  // that kernels say they use, for the same reason
 

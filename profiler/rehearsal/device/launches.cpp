@@ -14,8 +14,8 @@ thread_local Launch pushed{};
 
 }  // namespace
 
-cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void**, std::size_t shared_bytes,
-                             cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void**,
+                             std::size_t shared_bytes, cudaStream_t stream) {
   launch(registered_name(stub), {grid, block, shared_bytes, stream});
   return cudaSuccess;
 }
@@ -25,20 +25,23 @@ cudaError_t cudaLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block,
   return cudaLaunchKernel(stub, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* stub, void** arguments) {
-  return cudaLaunchKernel(stub, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                          config->stream);
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* stub,
+                                void** arguments) {
+  return cudaLaunchKernel(stub, config->gridDim, config->blockDim, arguments,
+                          config->dynamicSmemBytes, config->stream);
 }
 
 // The runtime's own interface to code that nvcc has generated (crt/device_functions.h).
 extern "C" {
 
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream) {
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes,
+                                     cudaStream_t stream) {
   pushed = {grid, block, shared_bytes, stream};
   return 0;
 }
 
-cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared_bytes, void* stream) {
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared_bytes,
+                                       void* stream) {
   *grid = pushed.grid;
   *block = pushed.block;
   *shared_bytes = pushed.shared_bytes;
@@ -74,8 +77,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   return cudaSuccess;
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads,
-                                                                   std::size_t shared_bytes, unsigned) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*,
+                                                                   int threads,
+                                                                   std::size_t shared_bytes,
+                                                                   unsigned) {
   *blocks = blocks_per_multiprocessor(threads, shared_bytes);
   return cudaSuccess;
 }

@@ -1,5 +1,5 @@
-// The log of FORESHARD_REHEARSAL_LOG (interface.h): a line for each call that is counted, for whoever wants to
-// see what a script did, in order. Each process writes a file of its own.
+// The log of FORESHARD_REHEARSAL_LOG (interface.h): a line for each call that is counted, for
+// whoever wants to see what a script did, in order. Each process writes a file of its own.
 //
 // A line is NANOSECONDS THREAD KIND DETAILS, the time by CLOCK_REALTIME:
 //   LAUNCH stream grid block shared_bytes kernel     PRODUCT stream m n k batch

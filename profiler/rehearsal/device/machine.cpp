@@ -44,7 +44,8 @@ void describe(Machine& machine, std::string_view text) {
     if (key == "name")
       machine.name = value;
     else if (const auto at = numbers.find(key); at != numbers.end())
-      *at->second = number(std::string("FORESHARD_REHEARSAL_DEVICE's ") + std::string(key), value, 1);
+      *at->second =
+          number(std::string("FORESHARD_REHEARSAL_DEVICE's ") + std::string(key), value, 1);
     else
       stop("FORESHARD_REHEARSAL_DEVICE has no key '" + std::string(key) + "'");
   }

@@ -1,5 +1,5 @@
-// The devices that programs see: how many, how large, and what they say of themselves. Read from the
-// environment once (interface.h); without it one H100 SXM of 80 GB.
+// The devices that programs see: how many, how large, and what they say of themselves. Read from
+// the environment once (interface.h); without it one H100 SXM of 80 GB.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct Machine {
 
 const Machine& machine();
 
-// Of every GPU since compute capability 7.0 (the table of technical specifications in the CUDA C++ Programming
-// Guide).
+// Of every GPU since compute capability 7.0 (the table of technical specifications in the CUDA C++
+// Programming Guide).
 inline constexpr int kSharedPerBlock = 49'152;  // without opting in
 inline constexpr int kReservedShared = 1'024;   // of each block, for the system
 inline constexpr int kRegisters = 65'536;

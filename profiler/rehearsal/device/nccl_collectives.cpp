@@ -1,5 +1,5 @@
-// NCCL's collectives: counted, and done where they are small as if every rank held what this one holds, so that
-// shapes, flags and objects that ranks agree on arrive.
+// NCCL's collectives: counted, and done where they are small as if every rank held what this one
+// holds, so that shapes, flags and objects that ranks agree on arrive.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -35,7 +35,8 @@ std::size_t element_bytes(ncclDataType_t type) {
   }
 }
 
-ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes, cudaStream_t stream) {
+ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes,
+                   cudaStream_t stream) {
   launched_by_library(kind);
   record_kernel(kind, {dim3(1), dim3(1), 0, stream});
   count_collective(stream, kind, communicator->ranks, bytes);
@@ -43,14 +44,16 @@ ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes,
 }
 
 void copy_small(void* to, const void* from, std::size_t bytes) {
-  if (to != from && to != nullptr && from != nullptr && bytes <= kLargestRealCopy) std::memmove(to, from, bytes);
+  if (to != from && to != nullptr && from != nullptr && bytes <= kLargestRealCopy)
+    std::memmove(to, from, bytes);
 }
 
 template <class Number>
 void multiply(void* values, std::size_t count, int factor) {
   Number* const numbers = static_cast<Number*>(values);
-  std::transform(numbers, numbers + count, numbers,
-                 [=](Number number) { return static_cast<Number>(number * static_cast<Number>(factor)); });
+  std::transform(numbers, numbers + count, numbers, [=](Number number) {
+    return static_cast<Number>(number * static_cast<Number>(factor));
+  });
 }
 
 // The sum over ranks that all hold these. Half precision is left: nobody counts in it.
@@ -68,8 +71,8 @@ void sum(void* values, std::size_t count, ncclDataType_t type, int ranks) {
   }
 }
 
-void reduce_small(void* to, const void* from, std::size_t count, ncclDataType_t type, ncclRedOp_t operation,
-                  int ranks) {
+void reduce_small(void* to, const void* from, std::size_t count, ncclDataType_t type,
+                  ncclRedOp_t operation, int ranks) {
   const std::size_t bytes = count * element_bytes(type);
   if (bytes > kLargestRealCopy) return;
   copy_small(to, from, bytes);
@@ -91,14 +94,17 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t elements, ncc
   const std::size_t bytes = elements * element_bytes(type);
   const auto ranks = static_cast<std::size_t>(communicator->ranks);
   if (bytes * ranks <= kLargestRealCopy)
-    for (std::size_t rank = 0; rank < ranks; ++rank) copy_small(static_cast<char*>(to) + rank * bytes, from, bytes);
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      copy_small(static_cast<char*>(to) + rank * bytes, from, bytes);
   return count("all_gather", communicator, bytes, stream);
 }
 
-ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t elements, ncclDataType_t type,
-                               ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream) {
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t elements,
+                               ncclDataType_t type, ncclRedOp_t operation, ncclComm_t communicator,
+                               cudaStream_t stream) {
   const std::size_t bytes = elements * element_bytes(type);
-  const char* own = static_cast<const char*>(from) + static_cast<std::size_t>(communicator->rank) * bytes;
+  const char* own =
+      static_cast<const char*>(from) + static_cast<std::size_t>(communicator->rank) * bytes;
   reduce_small(to, own, elements, type, operation, communicator->ranks);
   return count("reduce_scatter", communicator, bytes, stream);
 }
@@ -110,42 +116,46 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t elements, ncc
 }
 
 ncclResult_t ncclReduce(const void* from, void* to, std::size_t elements, ncclDataType_t type,
-                        ncclRedOp_t operation, int root, ncclComm_t communicator, cudaStream_t stream) {
-  if (root == communicator->rank) reduce_small(to, from, elements, type, operation, communicator->ranks);
+                        ncclRedOp_t operation, int root, ncclComm_t communicator,
+                        cudaStream_t stream) {
+  if (root == communicator->rank)
+    reduce_small(to, from, elements, type, operation, communicator->ranks);
   return count("reduce", communicator, elements * element_bytes(type), stream);
 }
 
-ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t elements, ncclDataType_t type, int,
-                           ncclComm_t communicator, cudaStream_t stream) {
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t elements, ncclDataType_t type,
+                           int, ncclComm_t communicator, cudaStream_t stream) {
   copy_small(to, from, elements * element_bytes(type));
   return count("broadcast", communicator, elements * element_bytes(type), stream);
 }
 
-ncclResult_t ncclBcast(void* data, std::size_t elements, ncclDataType_t type, int root, ncclComm_t communicator,
-                       cudaStream_t stream) {
+ncclResult_t ncclBcast(void* data, std::size_t elements, ncclDataType_t type, int root,
+                       ncclComm_t communicator, cudaStream_t stream) {
   return ncclBroadcast(data, data, elements, type, root, communicator, stream);
 }
 
 ncclResult_t ncclAlltoAll(const void* from, void* to, std::size_t elements, ncclDataType_t type,
                           ncclComm_t communicator, cudaStream_t stream) {
-  const std::size_t bytes = elements * element_bytes(type) * static_cast<std::size_t>(communicator->ranks);
+  const std::size_t bytes =
+      elements * element_bytes(type) * static_cast<std::size_t>(communicator->ranks);
   copy_small(to, from, bytes);
   return count("all_to_all", communicator, bytes, stream);
 }
 
-ncclResult_t ncclSend(const void*, std::size_t elements, ncclDataType_t type, int, ncclComm_t communicator,
-                      cudaStream_t stream) {
+ncclResult_t ncclSend(const void*, std::size_t elements, ncclDataType_t type, int,
+                      ncclComm_t communicator, cudaStream_t stream) {
   return count("send", communicator, elements * element_bytes(type), stream);
 }
 
-ncclResult_t ncclRecv(void*, std::size_t elements, ncclDataType_t type, int, ncclComm_t communicator,
-                      cudaStream_t stream) {
+ncclResult_t ncclRecv(void*, std::size_t elements, ncclDataType_t type, int,
+                      ncclComm_t communicator, cudaStream_t stream) {
   return count("recv", communicator, elements * element_bytes(type), stream);
 }
 
-// Operators of the program's own, such as the average that FSDP computes with: any number but NCCL's own.
-ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* operation, void*, ncclDataType_t, ncclScalarResidence_t,
-                                      ncclComm_t) {
+// Operators of the program's own, such as the average that FSDP computes with: any number but
+// NCCL's own.
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* operation, void*, ncclDataType_t,
+                                      ncclScalarResidence_t, ncclComm_t) {
   *operation = ncclNumOps;
   return ncclSuccess;
 }

@@ -62,12 +62,13 @@ ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId,
   return create(communicator, ranks, rank);
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int ranks, ncclUniqueId, int rank, ncclConfig_t*) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int ranks, ncclUniqueId, int rank,
+                                    ncclConfig_t*) {
   return create(communicator, ranks, rank);
 }
 
-ncclResult_t ncclCommInitRankScalable(ncclComm_t* communicator, int ranks, int rank, int, ncclUniqueId*,
-                                      ncclConfig_t*) {
+ncclResult_t ncclCommInitRankScalable(ncclComm_t* communicator, int ranks, int rank, int,
+                                      ncclUniqueId*, ncclConfig_t*) {
   return create(communicator, ranks, rank);
 }
 

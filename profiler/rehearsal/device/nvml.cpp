@@ -1,5 +1,6 @@
-// NVML, as far as PyTorch, NCCL's users and tools that count devices ask it. The toolkit has no nvml.h: the
-// functions are those of NVML's documentation. What is missing here a program finds missing.
+// NVML, as far as PyTorch, NCCL's users and tools that count devices ask it. The toolkit has no
+// nvml.h: the functions are those of NVML's documentation. What is missing here a program finds
+// missing.
 #include <cstdio>
 #include <cstring>
 
@@ -33,7 +34,9 @@ struct Memory {  // nvmlMemory_t, in bytes
 extern "C" {
 
 const char* nvmlErrorString(int result) {
-  return result == kSuccess ? "Success" : result == kNotSupported ? "Not Supported" : "Invalid Argument";
+  return result == kSuccess        ? "Success"
+         : result == kNotSupported ? "Not Supported"
+                                   : "Invalid Argument";
 }
 
 int nvmlInit_v2() {
@@ -77,7 +80,8 @@ int nvmlDeviceGetName(void*, char* name, unsigned length) {
 }
 
 int nvmlDeviceGetUUID(void* device, char* uuid, unsigned length) {
-  std::snprintf(uuid, length, "GPU-00000000-0000-0000-0000-%012x", static_cast<unsigned>(device_of(device) + 1));
+  std::snprintf(uuid, length, "GPU-00000000-0000-0000-0000-%012x",
+                static_cast<unsigned>(device_of(device) + 1));
   return kSuccess;
 }
 

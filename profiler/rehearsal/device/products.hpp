@@ -8,6 +8,7 @@
 namespace foreshard::rehearsal {
 
 // `batch` products of m x k by k x n matrices, by one call.
-void product(cudaStream_t stream, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch);
+void product(cudaStream_t stream, std::int64_t m, std::int64_t n, std::int64_t k,
+             std::int64_t batch);
 
 }  // namespace foreshard::rehearsal

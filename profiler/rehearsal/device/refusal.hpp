@@ -1,4 +1,5 @@
-// How the rehearsal ends where it would have to guess: a sentence on standard error and exit status 70.
+// How the rehearsal ends where it would have to guess: a sentence on standard error and exit status
+// 70.
 #pragma once
 
 #include <string_view>

@@ -62,7 +62,8 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
-  return pointer == nullptr || free_pinned(pointer) ? cudaSuccess : remembered(cudaErrorInvalidValue);
+  return pointer == nullptr || free_pinned(pointer) ? cudaSuccess
+                                                    : remembered(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
@@ -103,18 +104,21 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
   copy(number(to), number(from), bytes, stream);
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, cudaStream_t stream) {
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
+                                cudaStream_t stream) {
   copy(number(to), number(from), bytes, stream);
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind, cudaStream_t stream) {
   copy_rows(number(to), to_pitch, number(from), from_pitch, width, height, stream);
   return cudaSuccess;
 }
@@ -135,8 +139,8 @@ cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
   return address != 0 ? cudaSuccess : remembered(cudaErrorInvalidSymbol);
 }
 
-cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
-                               cudaMemcpyKind) {
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
+                               std::size_t offset, cudaMemcpyKind) {
   const auto address = variable_address(symbol);
   if (address == 0) return remembered(cudaErrorInvalidSymbol);
   copy(address + offset, number(from), bytes, nullptr);

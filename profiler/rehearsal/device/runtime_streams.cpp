@@ -44,7 +44,8 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
 // Everything that a stream was given is done.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (!is_stream(stream)) return remembered(cudaErrorInvalidResourceHandle);
-  return captured_graph(stream) == nullptr ? cudaSuccess : remembered(cudaErrorStreamCaptureUnsupported);
+  return captured_graph(stream) == nullptr ? cudaSuccess
+                                           : remembered(cudaErrorStreamCaptureUnsupported);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -59,7 +60,8 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   return remembered(call_on_host(stream, [=] { function(data); }));
 }
 
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned) {
   return remembered(call_on_host(stream, [=] { callback(stream, cudaSuccess, data); }));
 }
 
@@ -114,19 +116,22 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  *status = captured_graph(stream) == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
+  *status = captured_graph(stream) == nullptr ? cudaStreamCaptureStatusNone
+                                              : cudaStreamCaptureStatusActive;
   return cudaSuccess;
 }
 
 // The graph under capture has no handle and no nodes here: who asks for them is not answered.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                      unsigned long long* id, cudaGraph_t* graph,
-                                     const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
+                                     const cudaGraphNode_t** dependencies,
+                                     const cudaGraphEdgeData** edges,
                                      std::size_t* dependency_count) {
   const auto captured = captured_graph(stream);
   *status = captured == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
   if (captured == nullptr) return cudaSuccess;
-  if (graph != nullptr || dependencies != nullptr || edges != nullptr || dependency_count != nullptr)
+  if (graph != nullptr || dependencies != nullptr || edges != nullptr ||
+      dependency_count != nullptr)
     refuse_nodes();
   if (id != nullptr) *id = captured->id;
   return cudaSuccess;

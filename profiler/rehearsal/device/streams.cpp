@@ -80,8 +80,8 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   if (stream == nullptr) return cudaErrorInvalidValue;
   const std::lock_guard lock(mutex);
   *stream = new_handle<cudaStream_t>();
-  streams()[*stream] = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority), current_device(),
-                        nullptr};
+  streams()[*stream] = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority),
+                        current_device(), nullptr};
   return cudaSuccess;
 }
 
@@ -130,7 +130,8 @@ cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
   Event* found = find(event);
   const Stream* on = find(stream);
-  if (found == nullptr || (on == nullptr && !is_default(stream))) return cudaErrorInvalidResourceHandle;
+  if (found == nullptr || (on == nullptr && !is_default(stream)))
+    return cudaErrorInvalidResourceHandle;
   found->is_recorded = true;
   found->graph = on == nullptr ? nullptr : on->graph;
   return cudaSuccess;
@@ -147,7 +148,8 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
   const std::lock_guard lock(mutex);
   const Event* found = find(event);
   Stream* waits = find(stream);
-  if (found == nullptr || (waits == nullptr && !is_default(stream))) return cudaErrorInvalidResourceHandle;
+  if (found == nullptr || (waits == nullptr && !is_default(stream)))
+    return cudaErrorInvalidResourceHandle;
   const auto graph = found->graph.lock();
   if (graph == nullptr || (waits != nullptr && waits->graph == graph)) return cudaSuccess;
   if (waits == nullptr) return cudaErrorStreamCaptureImplicit;

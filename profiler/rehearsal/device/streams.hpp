@@ -1,9 +1,10 @@
-// Streams and events: all work is done when the call that issues it returns, so that a stream is only its
-// properties and the graph that it is captured into, and an event only when it was recorded.
+// Streams and events: all work is done when the call that issues it returns, so that a stream is
+// only its properties and the graph that it is captured into, and an event only when it was
+// recorded.
 //
-// A capture begins on one stream; a stream that waits for an event recorded in the capture joins it, and
-// its end takes all of them out ("Cross-stream Dependencies and Events" in the CUDA C++ Programming Guide).
-// The default stream cannot be captured.
+// A capture begins on one stream; a stream that waits for an event recorded in the capture joins
+// it, and its end takes all of them out ("Cross-stream Dependencies and Events" in the CUDA C++
+// Programming Guide). The default stream cannot be captured.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace foreshard::rehearsal {
 
-// What launches of it do: counts, and functions of the host in the order in which they were captured.
+// What launches of it do: counts, and functions of the host in the order in which they were
+// captured.
 struct Graph {
   std::uint64_t id = 0;  // of the capture
   Counts counts;
@@ -51,7 +53,8 @@ cudaError_t end_capture(cudaStream_t stream, std::shared_ptr<Graph>& graph);
 // Now, or when the graph that the stream is captured into is launched.
 cudaError_t call_on_host(cudaStream_t stream, std::function<void()> function);
 
-// Between any two events of which both were recorded: nothing here takes time, and programs divide by it.
+// Between any two events of which both were recorded: nothing here takes time, and programs divide
+// by it.
 inline constexpr float kElapsedMilliseconds = 1.0f;
 // Streams of the highest priority have the lowest number.
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;

@@ -1,6 +1,7 @@
-// Virtual memory management: memory without an address, addresses without memory, and one mapped to the other.
-// PyTorch's expandable segments are made of it. A device's memory is taken when the memory is created and given
-// back when it has neither a handle nor a mapping ("Virtual Memory Management" in the CUDA driver API).
+// Virtual memory management: memory without an address, addresses without memory, and one mapped to
+// the other. PyTorch's expandable segments are made of it. A device's memory is taken when the
+// memory is created and given back when it has neither a handle nor a mapping ("Virtual Memory
+// Management" in the CUDA driver API).
 #include <map>
 #include <mutex>
 
@@ -56,8 +57,8 @@ CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocation
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr,
-                             unsigned long long) {
+CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment,
+                             CUdeviceptr, unsigned long long) {
   if (!is_whole_pages(bytes)) return CUDA_ERROR_INVALID_VALUE;
   *address = reserve(bytes, alignment);
   return CUDA_SUCCESS;
@@ -67,10 +68,11 @@ CUresult cuMemAddressFree(CUdeviceptr address, std::size_t) {
   return free_reservation(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
-                     unsigned long long) {
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                     const CUmemAllocationProp* properties, unsigned long long) {
   const int device = properties->location.id;
-  if (!is_whole_pages(bytes) || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !is_device(device))
+  if (!is_whole_pages(bytes) || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+      !is_device(device))
     return CUDA_ERROR_INVALID_VALUE;
   if (!take(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::lock_guard lock(mutex);
@@ -84,18 +86,20 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   return release(handle);
 }
 
-CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
-                  unsigned long long) {
+CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long) {
   const std::lock_guard lock(mutex);
   const auto at = physical().find(handle);
-  if (at == physical().end() || offset != 0 || bytes > at->second.bytes || !is_device_memory(address))
+  if (at == physical().end() || offset != 0 || bytes > at->second.bytes ||
+      !is_device_memory(address))
     return CUDA_ERROR_INVALID_VALUE;
   ++at->second.holders;
   mappings()[address] = {bytes, handle};
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc*, std::size_t) {
+CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc*,
+                        std::size_t) {
   make_accessible(address, bytes);
   return CUDA_SUCCESS;
 }
