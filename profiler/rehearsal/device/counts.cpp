@@ -1,6 +1,5 @@
 #include "profiler/rehearsal/device/counts.hpp"
 
-#include <algorithm>
 #include <mutex>
 #include <sstream>
 
@@ -28,8 +27,7 @@ std::string as_json(const Counts& counts) {
   std::ostringstream json;
   json << "{\"launches\": " << counts.launches
        << ", \"matrix_products\": " << counts.matrix_products
-       << ", \"cudnn_executions\": " << counts.cudnn_executions
-       << ", \"cudnn_workspace_bytes\": " << counts.cudnn_workspace_bytes
+       << ", \"cudnn_executions\": " << counts.cudnn_executions << ", \"cudnn_workspace_bytes\": 0"
        << ", \"copies\": " << counts.copies << ", \"collectives\": [";
   const char* separator = "";
   for (const auto& [what, calls] : counts.collectives) {
@@ -51,7 +49,6 @@ void Counts::add(const Counts& others) {
   copies += others.copies;
   host_reads += others.host_reads;
   host_waits += others.host_waits;
-  cudnn_workspace_bytes = std::max(cudnn_workspace_bytes, others.cudnn_workspace_bytes);
   for (const auto& [what, calls] : others.collectives) {
     collectives[what].count += calls.count;
     collectives[what].bytes += calls.bytes;
@@ -68,11 +65,6 @@ void count_product(cudaStream_t stream) {
 
 void count_cudnn(cudaStream_t stream) {
   change(stream, [](Counts& counts) { ++counts.cudnn_executions; });
-}
-
-void count_cudnn_workspace(std::size_t bytes) {
-  const std::lock_guard lock(mutex);
-  counts().cudnn_workspace_bytes = std::max(counts().cudnn_workspace_bytes, bytes);
 }
 
 void count_copy(cudaStream_t stream, bool is_read_by_host) {

@@ -19,7 +19,6 @@ struct Calls {
 struct Counts {
   std::int64_t launches = 0, matrix_products = 0, cudnn_executions = 0, copies = 0, host_reads = 0,
                host_waits = 0;
-  std::size_t cudnn_workspace_bytes = 0;                     // the largest
   std::map<std::pair<std::string, int>, Calls> collectives;  // by kind and ranks
 
   void add(const Counts& others);
@@ -28,7 +27,6 @@ struct Counts {
 void count_launch(cudaStream_t stream);
 void count_product(cudaStream_t stream);
 void count_cudnn(cudaStream_t stream);
-void count_cudnn_workspace(std::size_t bytes);
 void count_copy(cudaStream_t stream, bool is_read_by_host);
 void count_collective(cudaStream_t stream, const char* kind, int ranks, std::size_t bytes);
 void count_wait();

@@ -1,7 +1,6 @@
 // cuDNN: handles, and graphs of operations by the backend API: any graph is supported by one engine
 // that needs no workspace. How much real engines ask for is not known, so that peaks are lower
-// bounds where cuDNN works. What is not part of the backend API is not described.
-#include <cstdio>
+// bounds where cuDNN works.
 #include <cstring>
 #include <string>
 
@@ -9,16 +8,25 @@
 #include <cudnn.h>
 
 #include "profiler/rehearsal/device/counts.hpp"
+#include "profiler/rehearsal/device/cudnn_handle.hpp"
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/kernels.hpp"
 #include "profiler/rehearsal/device/log.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
 
-using namespace foreshard::rehearsal;
+namespace foreshard::rehearsal {
 
-struct cudnnContext {
-  cudaStream_t stream = nullptr;
-};
+cudnnStatus_t execute(cudnnHandle_t handle, const char* what) {
+  log_line("CUDNN %p %s", static_cast<void*>(handle->stream), what);
+  launched_by_library("cudnn");
+  record_kernel("cudnn", {dim3(1), dim3(1), 0, handle->stream});
+  count_cudnn(handle->stream);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+}  // namespace foreshard::rehearsal
+
+using namespace foreshard::rehearsal;
 
 namespace {
 
@@ -125,9 +133,5 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const,
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t,
                                   cudnnBackendDescriptor_t) {
-  log_line("CUDNN %p graph", static_cast<void*>(handle->stream));
-  launched_by_library("cudnn");
-  record_kernel("cudnn_graph", {dim3(1), dim3(1), 0, handle->stream});
-  count_cudnn(handle->stream);
-  return CUDNN_STATUS_SUCCESS;
+  return execute(handle, "graph");
 }

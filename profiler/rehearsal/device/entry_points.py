@@ -2,21 +2,23 @@
 
     entry_points.py --harmless harmless.txt --others others.txt --output entry_points.cpp HEADER...
 
-Where a source of the library defines the entry point, the linker takes that. Of the others, those that a
-pattern of harmless.txt names return 0; the rest end the process (refusal.hpp).
+Where a source of the library defines the entry point, the linker takes that. Of the others, those that
+a pattern of harmless.txt names return 0; the rest end the process (refusal.hpp).
 
 others.txt names entry points of headers that the toolkit lacks.
 
-It also writes the table from which cuGetProcAddress answers: the driver's functions with the version of
-CUDA that each came with, from the types of cudaTypedefs.h. A function's types, oldest first, belong to its
-symbols NAME, NAME_v2, NAME_v3; where there are fewer symbols than types the oldest were removed.
+It also writes the table from which cuGetProcAddress answers: the driver's functions with the version
+of CUDA that each came with, from the types of cudaTypedefs.h. A function's types, oldest first, belong
+to its symbols NAME, NAME_v2, NAME_v3; where there are fewer symbols than types the oldest were
+removed.
 """
 import argparse
 import collections
 import fnmatch
 import re
 
-PREFIXES = r"(?:cublasLt|cublas|cudnn|cuda|cufft|cupti|curand|cusolver|cusparseLt|cusparse|cuFile|nccl|nvml)[A-Z]\w*"
+PREFIXES = (r"(?:cublasLt|cublas|cudnn|cuda|cufft|cupti|curand|cusolver|cusparse|cuFile|nccl)"
+            r"[A-Z]\w*")
 DRIVER = r"cu[A-Z]\w*"
 
 
@@ -62,7 +64,8 @@ def main():
     parser.add_argument("headers", nargs="+")
     arguments = parser.parse_args()
 
-    texts = {path: without_comments(open(path, errors="replace").read()) for path in arguments.headers}
+    texts = {path: without_comments(open(path, errors="replace").read())
+             for path in arguments.headers}
     names = set().union(*map(declared, texts.values()))
     names |= set(first_words(arguments.others))
     typedefs = "".join(t for path, t in texts.items() if path.endswith("cudaTypedefs.h"))
@@ -80,7 +83,8 @@ def main():
             if any(fnmatch.fnmatchcase(name, p) for p in patterns):
                 output.write(f"[[gnu::weak]] int {name}() {{ return 0; }}\n")
             else:
-                output.write(f'[[gnu::weak]] void {name}() {{ foreshard::rehearsal::refuse("{name}"); }}\n')
+                body = f'foreshard::rehearsal::refuse("{name}");'
+                output.write(f"[[gnu::weak]] void {name}() {{ {body} }}\n")
         output.write("}\n\nnamespace foreshard::rehearsal {\n\n")
         output.write("const std::vector<DriverFunction>& driver_functions() {\n")
         output.write("  static const auto& functions = *new std::vector<DriverFunction>{\n")

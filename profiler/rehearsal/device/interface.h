@@ -17,11 +17,13 @@
 //
 // Environment, read when the library is first used:
 //   FORESHARD_REHEARSAL_DEVICES   number of devices (default 1)
-//   FORESHARD_REHEARSAL_MEMORY    memory of each device in bytes (default 85520809984, an H100 of 80 GB);
-//                                 allocations are rounded up to 2 MiB, as the driver does
-//   FORESHARD_REHEARSAL_DEVICE    what differs from an H100 SXM, as KEY=VALUE;KEY=VALUE; machine.hpp has the keys
-//   FORESHARD_REHEARSAL_LOG       a path: each process writes PATH.PID, one line for each call that is
-//                                 counted and for each allocation of device memory; log.hpp has the form
+//   FORESHARD_REHEARSAL_MEMORY    memory of each device in bytes (default 85520809984, an H100 of
+//                                 80 GB); allocations are rounded up to 2 MiB, as the driver does
+//   FORESHARD_REHEARSAL_DEVICE    what differs from an H100 SXM, as KEY=VALUE;KEY=VALUE;
+//                                 machine.hpp has the keys
+//   FORESHARD_REHEARSAL_LOG       a path: each process writes PATH.PID, one line for each call that
+//                                 is counted and for each allocation of device memory; log.hpp has
+//                                 the form
 #ifndef FORESHARD_REHEARSAL_INTERFACE_H
 #define FORESHARD_REHEARSAL_INTERFACE_H
 
@@ -35,13 +37,14 @@ extern "C" {
 //   {"launches": kernels, without those of the libraries below,
 //    "matrix_products": calls of cuBLAS and cuBLASLt,
 //    "cudnn_executions": calls of cuDNN that compute,
-//    "cudnn_workspace_bytes": the largest workspace that cuDNN said it needs,
+//    "cudnn_workspace_bytes": the largest workspace that cuDNN asked for: 0, since what its engines
+//                             need is not known (cudnn.cpp),
 //    "copies": cudaMemcpy of all kinds, without memsets,
-//    "collectives": [{"kind": "all_gather" | "all_reduce" | "all_to_all" | "broadcast" | "recv" | "reduce" |
-//                             "reduce_scatter" | "send",
+//    "collectives": [{"kind": "all_gather" | "all_reduce" | "all_to_all" | "broadcast" | "recv" |
+//                             "reduce" | "reduce_scatter" | "send",
 //                     "ranks": of the communicator, "count": calls,
-//                     "bytes": of one rank: an all-gather's input, a reduce-scatter's output, what an
-//                              all-to-all sends}], sorted by kind and ranks,
+//                     "bytes": of one rank: an all-gather's input, a reduce-scatter's output, what
+//                              an all-to-all sends}], sorted by kind and ranks,
 //    "host_reads": copies from a device to the host,
 //    "host_waits": waits for a stream, an event or a device}
 // Work that a stream captures into a graph counts whenever the graph is launched. The text is valid
