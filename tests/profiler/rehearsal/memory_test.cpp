@@ -1,5 +1,6 @@
 // Memory of the null device: exactly as much as it is said to have, at addresses that real copies
 // reach.
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>

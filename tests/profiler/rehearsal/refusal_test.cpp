@@ -1,5 +1,7 @@
 // Where the null device would have to guess it ends the process and says at what; and what it says
 // of itself.
+#include <string>
+
 #include <cuda.h>
 
 #include "tests/profiler/rehearsal/null_device.hpp"
