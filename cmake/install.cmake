@@ -2,11 +2,15 @@
 # pages, plans to start from, pages to read, and the viewer where it was built (gui/CMakeLists.txt); and
 # packages of it (`cpack`): an archive and Debian packages.
 install(TARGETS foreshard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_injection foreshard_mpi)
+foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_injection foreshard_mpi
+    foreshard_rehearsal_device)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
   endif()
 endforeach()
+if(TARGET foreshard_rehearsal_device)  # the links by which programs find it
+  install(DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/rehearsal DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
+endif()
 
 # The program writes its completion scripts itself.
 set(completion ${PROJECT_BINARY_DIR}/completion)

@@ -53,6 +53,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"profiler/injection", {"profiler/record/cupti", "traces", "traces/nsys", "models/base"}},
     {"profiler/analysis", {"traces", "models/program"}},
     {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
+    {"profiler/rehearsal/device", {}},
     {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},
 
     {"simulator/engine", {"traces", "models/program"}},
@@ -151,7 +152,7 @@ struct ThirdParty {
 inline const std::vector<ThirdParty> kThirdParties = {
     {"CUDA",
      {"cuda", "cublas", "cudnn", "nccl", "cupti", "nvml", "nvtx"},
-     {"executor/cuda/", "profiler/record/cupti", "tests/cuda/"}},
+     {"executor/cuda/", "profiler/record/cupti", "profiler/rehearsal/device", "tests/cuda/"}},
     {"Boost", {"boost/"}, {"simulator/"}},
     {"Qt", {"Q"}, {"gui/"}},
     {"JSON", {"nlohmann/"}, {}},

@@ -182,7 +182,7 @@ Complaints complaints_about(const Sources& sources) {
 Sources sources_of_the_project() {
   namespace fs = std::filesystem;
   const fs::path root = FORESHARD_SOURCE_DIR;
-  const std::set<std::string> extensions = {".hpp", ".cpp", ".inl", ".cu", ".cuh"};
+  const std::set<std::string> extensions = {".h", ".hpp", ".cpp", ".inl", ".cu", ".cuh"};
   Sources sources;
   for (const auto* top :
        {"models", "traces", "profiler", "simulator", "executor", "gui", "cli", "tests"}) {

@@ -1,0 +1,137 @@
+// cuDNN: handles, and graphs of operations by the backend API: any graph is supported by one engine
+// that needs no workspace. How much real engines ask for is not known, so that peaks are lower
+// bounds where cuDNN works.
+#include <cstring>
+#include <string>
+
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include "profiler/rehearsal/device/counts.hpp"
+#include "profiler/rehearsal/device/cudnn_handle.hpp"
+#include "profiler/rehearsal/device/cupti_records.hpp"
+#include "profiler/rehearsal/device/kernels.hpp"
+#include "profiler/rehearsal/device/log.hpp"
+#include "profiler/rehearsal/device/refusal.hpp"
+
+namespace foreshard::rehearsal {
+
+cudnnStatus_t execute(cudnnHandle_t handle, const char* what) {
+  log_line("CUDNN %p %s", static_cast<void*>(handle->stream), what);
+  launched_by_library("cudnn");
+  record_kernel("cudnn", {dim3(1), dim3(1), 0, handle->stream});
+  count_cudnn(handle->stream);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+}  // namespace foreshard::rehearsal
+
+using namespace foreshard::rehearsal;
+
+namespace {
+
+struct Descriptor {
+  cudnnBackendDescriptorType_t type;
+};
+
+// One descriptor, which the caller has made.
+constexpr bool is_one_descriptor(cudnnBackendAttributeName_t name) {
+  return name == CUDNN_ATTR_ENGINEHEUR_RESULTS || name == CUDNN_ATTR_ENGINECFG_ENGINE;
+}
+
+constexpr bool is_one_zero(cudnnBackendAttributeName_t name) {
+  return name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE ||
+         name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE ||
+         name == CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED || name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX;
+}
+
+// Notes and knobs of an engine: none.
+constexpr bool is_empty(cudnnBackendAttributeName_t name) {
+  return name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE || name == CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE ||
+         name == CUDNN_ATTR_ENGINE_KNOB_INFO || name == CUDNN_ATTR_ENGINECFG_KNOB_CHOICES;
+}
+
+}  // namespace
+
+std::size_t cudnnGetVersion() {
+  return CUDNN_VERSION;
+}
+
+std::size_t cudnnGetCudartVersion() {
+  return CUDART_VERSION;
+}
+
+cudnnStatus_t cudnnGetProperty(libraryPropertyType property, int* value) {
+  *value = property == MAJOR_VERSION   ? CUDNN_MAJOR
+           : property == MINOR_VERSION ? CUDNN_MINOR
+                                       : CUDNN_PATCHLEVEL;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+const char* cudnnGetErrorString(cudnnStatus_t status) {
+  return status == CUDNN_STATUS_SUCCESS ? "CUDNN_STATUS_SUCCESS" : "CUDNN_STATUS_BAD_PARAM";
+}
+
+void cudnnGetLastErrorString(char* message, std::size_t bytes) {
+  if (bytes > 0) *message = '\0';
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
+  *handle = new cudnnContext;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+  delete handle;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
+  *stream = handle->stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t* descriptor) {
+  *descriptor = new Descriptor{type};
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+  delete static_cast<Descriptor*>(descriptor);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
+                                       cudnnBackendAttributeType_t, std::int64_t, const void*) {
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t) {
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t wanted,
+                                       std::int64_t* count, void* values) {
+  if (!is_one_descriptor(name) && !is_one_zero(name) && !is_empty(name))
+    refuse("attribute " + std::to_string(name) + " of cudnnBackendGetAttribute");
+  if (count != nullptr) *count = is_empty(name) ? 0 : 1;
+  if (is_one_zero(name) && values != nullptr && wanted > 0) {
+    if (type != CUDNN_TYPE_INT64 && type != CUDNN_TYPE_INT32)
+      refuse("a type of cudnnBackendGetAttribute");
+    std::memset(values, 0, type == CUDNN_TYPE_INT64 ? sizeof(std::int64_t) : sizeof(std::int32_t));
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t,
+                                  cudnnBackendDescriptor_t) {
+  return execute(handle, "graph");
+}

@@ -1,0 +1,6 @@
+// What the null NCCL knows of a communicator.
+#pragma once
+
+struct ncclComm {
+  int ranks, rank, device;
+};

@@ -1,0 +1,224 @@
+#include "profiler/rehearsal/device/streams.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include <cuda_runtime_api.h>
+
+#include "profiler/rehearsal/device/devices.hpp"
+#include "profiler/rehearsal/device/log.hpp"
+
+namespace foreshard::rehearsal {
+namespace {
+
+struct Stream {
+  unsigned flags = 0;
+  int priority = 0, device = 0;
+  std::shared_ptr<Graph> graph;
+};
+
+struct Event {
+  unsigned flags = 0;
+  bool is_recorded = false;
+  std::weak_ptr<Graph> graph;  // it was last recorded while that was captured
+};
+
+std::mutex mutex;
+std::atomic<int> captures{0};  // streams that are captured: none is the common case
+std::uint64_t last_capture = 0;
+
+auto& streams() {
+  static auto& streams = *new std::unordered_map<cudaStream_t, Stream>;
+  return streams;
+}
+
+auto& events() {
+  static auto& events = *new std::unordered_map<cudaEvent_t, Event>;
+  return events;
+}
+
+bool is_default(cudaStream_t stream) {
+  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
+// With the mutex; nullptr: no such stream, or a default one.
+Stream* find(cudaStream_t stream) {
+  const auto at = streams().find(stream);
+  return at == streams().end() ? nullptr : &at->second;
+}
+
+Event* find(cudaEvent_t event) {
+  const auto at = events().find(event);
+  return at == events().end() ? nullptr : &at->second;
+}
+
+// Handles are numbers that no address of the process has, and are never used again.
+template <class Handle>
+Handle new_handle() {
+  static std::uintptr_t last = 0x1000;
+  return reinterpret_cast<Handle>(last += 16);
+}
+
+cudaError_t wait(const char* what) {
+  log_line("WAIT %s", what);
+  count_wait();
+  return cudaSuccess;
+}
+
+}  // namespace
+
+std::shared_ptr<Graph> captured_graph(cudaStream_t stream) {
+  if (captures == 0) return nullptr;
+  const std::lock_guard lock(mutex);
+  const Stream* found = find(stream);
+  return found == nullptr ? nullptr : found->graph;
+}
+
+cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
+  if (stream == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex);
+  *stream = new_handle<cudaStream_t>();
+  streams()[*stream] = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority),
+                        current_device(), nullptr};
+  return cudaSuccess;
+}
+
+cudaError_t destroy_stream(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  return streams().erase(stream) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+bool is_stream(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  return is_default(stream) || find(stream) != nullptr;
+}
+
+unsigned stream_flags(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  const Stream* found = find(stream);
+  return found == nullptr ? cudaStreamDefault : found->flags;
+}
+
+int stream_priority(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  const Stream* found = find(stream);
+  return found == nullptr ? kLeastPriority : found->priority;
+}
+
+int stream_device(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  const Stream* found = find(stream);
+  return found == nullptr ? current_device() : found->device;
+}
+
+cudaError_t create_event(cudaEvent_t* event, unsigned flags) {
+  if (event == nullptr) return cudaErrorInvalidValue;
+  const std::lock_guard lock(mutex);
+  *event = new_handle<cudaEvent_t>();
+  events()[*event].flags = flags;
+  return cudaSuccess;
+}
+
+cudaError_t destroy_event(cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  return events().erase(event) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  Event* found = find(event);
+  const Stream* on = find(stream);
+  if (found == nullptr || (on == nullptr && !is_default(stream)))
+    return cudaErrorInvalidResourceHandle;
+  found->is_recorded = true;
+  found->graph = on == nullptr ? nullptr : on->graph;
+  return cudaSuccess;
+}
+
+cudaError_t query_event(cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  const Event* found = find(event);
+  if (found == nullptr) return cudaErrorInvalidResourceHandle;
+  return found->graph.expired() ? cudaSuccess : cudaErrorCapturedEvent;
+}
+
+cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
+  const std::lock_guard lock(mutex);
+  const Event* found = find(event);
+  Stream* waits = find(stream);
+  if (found == nullptr || (waits == nullptr && !is_default(stream)))
+    return cudaErrorInvalidResourceHandle;
+  const auto graph = found->graph.lock();
+  if (graph == nullptr || (waits != nullptr && waits->graph == graph)) return cudaSuccess;
+  if (waits == nullptr) return cudaErrorStreamCaptureImplicit;
+  if (waits->graph != nullptr) return cudaErrorStreamCaptureMerge;
+  waits->graph = graph;
+  ++captures;
+  return cudaSuccess;
+}
+
+cudaError_t synchronize_event(cudaEvent_t event) {
+  const cudaError_t error = query_event(event);
+  return error == cudaSuccess ? wait("event") : error;
+}
+
+cudaError_t elapsed_time(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  const std::lock_guard lock(mutex);
+  for (const cudaEvent_t event : {from, to}) {
+    const Event* found = find(event);
+    if (milliseconds == nullptr || found == nullptr || !found->is_recorded ||
+        (found->flags & cudaEventDisableTiming) != 0)
+      return cudaErrorInvalidResourceHandle;
+  }
+  *milliseconds = kElapsedMilliseconds;
+  return cudaSuccess;
+}
+
+cudaError_t synchronize_stream(cudaStream_t stream) {
+  if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
+  return captured_graph(stream) == nullptr ? wait("stream") : cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t synchronize_device() {
+  return wait("device");
+}
+
+cudaError_t begin_capture(cudaStream_t stream) {
+  const std::lock_guard lock(mutex);
+  if (is_default(stream)) return cudaErrorStreamCaptureUnsupported;
+  Stream* found = find(stream);
+  if (found == nullptr) return cudaErrorInvalidResourceHandle;
+  if (found->graph != nullptr) return cudaErrorIllegalState;
+  found->graph = std::make_shared<Graph>();
+  found->graph->id = ++last_capture;
+  ++captures;
+  return cudaSuccess;
+}
+
+cudaError_t end_capture(cudaStream_t stream, std::shared_ptr<Graph>& graph) {
+  const std::lock_guard lock(mutex);
+  const Stream* found = find(stream);
+  if (found == nullptr || found->graph == nullptr) return cudaErrorIllegalState;
+  graph = found->graph;
+  for (auto& [handle, joined] : streams()) {
+    if (joined.graph != graph) continue;
+    joined.graph = nullptr;
+    --captures;
+  }
+  for (auto& [handle, event] : events())
+    if (event.graph.lock() == graph) event.graph.reset();
+  return cudaSuccess;
+}
+
+cudaError_t call_on_host(cudaStream_t stream, std::function<void()> function) {
+  if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
+  if (const auto graph = captured_graph(stream))
+    graph->host_functions.push_back(std::move(function));
+  else
+    function();
+  return cudaSuccess;
+}
+
+}  // namespace foreshard::rehearsal
