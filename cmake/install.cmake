@@ -7,6 +7,8 @@ foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_injectio
     install(TARGETS ${module} LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
   endif()
 endforeach()
+install(DIRECTORY profiler/rehearsal/python/
+  DESTINATION ${FORESHARD_INSTALL_MODULE_DIR}/rehearsal/python FILES_MATCHING PATTERN "*.py")
 
 # The program writes its completion scripts itself.
 set(completion ${PROJECT_BINARY_DIR}/completion)
