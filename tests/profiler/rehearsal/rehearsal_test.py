@@ -118,6 +118,13 @@ for step in range(5):
         counts = [row for row in answer["invented"] if row["what"] == "count"]
         self.assertEqual([(row["count"], row["answer"]) for row in counts], [(3, 32)])
 
+    def test_the_gradient_of_a_selection_selects_as_much(self):
+        status, answer, error = self.rehearse(
+            MODEL.format("n = torch.arange(32).cuda(); y = y[n > 9]; print('rows', y.shape[0])")
+        )
+        self.assertEqual((status, answer["invented"]), (0, []), error)
+        self.assertEqual(error.count("rows 22"), 3)
+
     def test_a_loop_that_waits_for_an_invented_value_is_ended_by_name(self):
         status, _, error = self.rehearse(MODEL.format("while y.mean().item() < 1e3: y = y + 1"))
         self.assertEqual(status, 1)

@@ -7,10 +7,12 @@ _LARGE = 1 << 24  # bytes of tensors in one torch.save
 
 def install():
     imports.after("torch.serialization", lambda module: imports.replace(module, "save", _save))
-    imports.after(
-        "torch.distributed.checkpoint.state_dict_saver",
-        lambda module: [imports.replace(module, name, _distributed) for name in ("save", "async_save", "save_state_dict")],
-    )
+    imports.after("torch.distributed.checkpoint.state_dict_saver", _change_saver)
+
+
+def _change_saver(module):
+    for name in ("save", "async_save", "save_state_dict"):
+        imports.replace(module, name, _distributed)
 
 
 def _save(original):

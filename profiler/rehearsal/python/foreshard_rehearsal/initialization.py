@@ -30,11 +30,11 @@ _FUNCTIONS = (
 
 
 def install():
-    imports.after("torch", lambda torch: _change(torch, torch.Tensor, _METHODS))
-    imports.after("torch.nn.init", lambda module: _change(None, module, _FUNCTIONS))
+    imports.after("torch", lambda torch: _change(torch.Tensor, _METHODS))
+    imports.after("torch.nn.init", lambda module: _change(module, _FUNCTIONS))
 
 
-def _change(_torch, owner, names):
+def _change(owner, names):
     for name in names:
         imports.replace(owner, name, _skipping)
 
