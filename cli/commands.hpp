@@ -10,6 +10,7 @@
 namespace foreshard::cli {
 
 std::unique_ptr<Command> make_predict();
+std::unique_ptr<Command> make_rehearse();
 std::unique_ptr<Command> make_search();
 std::unique_ptr<Command> make_program();
 std::unique_ptr<Command> make_plan();

@@ -1,9 +1,6 @@
 // foreshard profile: records what any program does with CUDA.
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,11 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <spawn.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "cli/common/options.hpp"
 #include "cli/common/output.hpp"
@@ -33,96 +26,9 @@
 namespace foreshard::cli {
 namespace {
 
-// A command that is run with variables added to its environment, as a shell would run it.
-
-volatile std::sig_atomic_t command_process = 0;
-
-extern "C" void pass_on(int signal) {
-  if (command_process > 0) ::kill(static_cast<pid_t>(command_process), signal);
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (!variables.contains(text.substr(0, text.find('=')))) all.push_back(text);
-  }
-  for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
-  return all;
-}
-
-// Returns an error number. What this program ignores the command shall not.
-int start(std::vector<std::string> command, const std::map<std::string, std::string>& variables,
-          pid_t& process) {
-  std::vector<std::string> environment = environment_with(variables);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  ::sigemptyset(&defaults);
-  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) ::sigaddset(&defaults, signal);
-  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  const int error = ::posix_spawnp(&process, command.front().c_str(), nullptr, &attributes,
-                                   pointers_to(command).data(), pointers_to(environment).data());
-  ::posix_spawnattr_destroy(&attributes);
-  return error;
-}
-
-// Its exit status, 128 + signal where a signal ended it. Ctrl-C is the command's; SIGTERM is passed on.
-// The error says why it cannot be started.
-Result<int> run_with(const std::vector<std::string>& command,
-                     const std::map<std::string, std::string>& variables) {
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, pass_on);
-  pid_t process = 0;
-  if (const int error = start(command, variables, process); error != 0) {
-    return fail(
-        "", command.front(),
-        std::string("cannot be started (") + std::strerror(error) + "); expected a program");
-  }
-  command_process = process;
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  command_process = 0;
-  std::signal(SIGTERM, SIG_DFL);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 namespace fs = std::filesystem;
 
 using profiler::RawActivities;
-
-// Beside the trace, as both may be large. It goes with this object.
-class ScratchFolder {
- public:
-  static Result<ScratchFolder> beside(const std::string& output) {
-    std::string path = output + ".XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) {
-      return fail(output, "-o",
-                  std::string("no folder can be made beside it (") + std::strerror(errno) + ")");
-    }
-    return ScratchFolder(fs::absolute(path).string());
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 struct Recorded {
   std::vector<RawActivities> processes;  // by rank, where they have one, then by number
@@ -215,7 +121,7 @@ Result<int> Profile::run() {
   if (!folder) return tl::unexpected(folder.error());
   const auto added = variables(folder->path());
   if (!added) return tl::unexpected(added.error());
-  const auto status = run_with(command_, *added);
+  const auto status = run_child(command_, *added);
   if (!status) return status;
   const int of_failure = *status == kSuccess ? kRunFailed : *status;
   const auto recorded = read_recorded(folder->path());

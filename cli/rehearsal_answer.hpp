@@ -1,0 +1,55 @@
+// What a rehearsal found out, as its hooks recorded it, and the answers made of that: text, JSON and trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "models/base/error.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::cli {
+
+struct RehearsalQuestion {
+  std::vector<std::string> command;
+  int ranks = 1, rank = 0, steps = 3;
+  std::string machine;             // as --machine takes it; empty: none
+  std::int64_t device_memory = 0;  // bytes of one device
+  double loss = 1;                 // what a float that was read is, where nobody has it
+};
+
+// One rank's run.
+class RehearsalAnswer {
+ public:
+  // Of the record's file. The error is a sentence where the hooks refused the interpreter, where the file
+  // is not there or where it is damaged; `status` is the command's exit status.
+  static Result<RehearsalAnswer> read(RehearsalQuestion question, const std::string& record,
+                                      int status);
+
+  bool is_out_of_memory() const { return !oom_.is_null(); }
+  // Why the rehearsal itself ended the script; empty where it did not.
+  const std::string& ended_because() const { return ended_because_; }
+
+  nlohmann::ordered_json as_json() const;
+  std::string text() const;
+  traces::Trace trace() const;
+
+ private:
+  RehearsalAnswer(RehearsalQuestion question, const nlohmann::json& record, int status);
+
+  nlohmann::ordered_json question_json() const;
+  nlohmann::ordered_json fits() const;
+  std::string question_text() const;
+  std::string memory_text() const;
+  std::string steps_text() const;
+  std::string invented_text() const;
+
+  RehearsalQuestion question_;
+  nlohmann::ordered_json torch_, packages_, steps_, oom_, invented_, notes_;
+  std::string ended_because_;
+};
+
+}  // namespace foreshard::cli

@@ -1,0 +1,33 @@
+"""The hooks of a rehearsal: one process is a rank of a job whose other ranks do not exist.
+
+`begin` is called before the script. Each module of this package changes one thing of PyTorch once
+PyTorch is imported, and says so in the record where it left anything out. A process that the script
+starts itself is not hooked: what it does is not the rank's.
+"""
+
+import os
+
+_OWNER = "FORESHARD_REHEARSAL_OWNER"
+
+
+def begin():
+    if "FORESHARD_REHEARSAL_RECORD" not in os.environ:
+        return
+    if os.environ.setdefault(_OWNER, str(os.getpid())) != str(os.getpid()):
+        return
+    from foreshard_rehearsal import (
+        checkpoints,
+        distributed,
+        initialization,
+        interpreter,
+        out_of_memory,
+        record,
+        spawn,
+        steps,
+        values,
+    )
+
+    interpreter.check()
+    record.begin()
+    for part in (steps, out_of_memory, values, initialization, distributed, spawn, checkpoints):
+        part.install()

@@ -1,0 +1,81 @@
+"""The null device, which the command loaded before anything else: what it counted, and what it shall
+answer. Every function does nothing where it is not loaded."""
+
+import contextlib
+import ctypes
+import json
+
+_EMPTY = {
+    "launches": 0,
+    "matrix_products": 0,
+    "cudnn_executions": 0,
+    "cudnn_workspace_bytes": 0,
+    "copies": 0,
+    "collectives": [],
+    "host_reads": 0,
+    "host_waits": 0,
+}
+_loaded = ctypes.CDLL(None)
+
+
+def _function(name, result, *arguments):
+    try:
+        function = getattr(_loaded, name)
+    except AttributeError:
+        return None
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+_counts = _function("foreshard_rehearsal_counts", ctypes.c_char_p)
+_mark = _function("foreshard_rehearsal_mark", None, ctypes.c_char_p)
+_next_count = _function("foreshard_rehearsal_next_count", None, ctypes.c_longlong)
+_no_count = _function("foreshard_rehearsal_no_count", None)
+_READER = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
+)
+_on_read = _function("foreshard_rehearsal_on_read", None, _READER)
+
+
+def counts():
+    """Calls since the last one of this function, in the form of a step of the answer."""
+    return json.loads(_counts()) if _counts else dict(_EMPTY)
+
+
+def mark(text):
+    """Puts a line into the device's log."""
+    if _mark:
+        _mark(text.encode())
+
+
+@_READER
+def _is_in_order(destination, _source, size, _kernel):
+    """A read of one byte inside an operator asks whether its arguments are in order."""
+    if size != 1:
+        return 0
+    ctypes.c_bool.from_address(destination).value = True
+    return 1
+
+
+def answer(counts):
+    """The next reads of one integer by this thread return these numbers, in order, and no earlier ones."""
+    if _next_count is None:
+        return
+    _no_count()
+    for count in counts:
+        _next_count(count)
+
+
+@contextlib.contextmanager
+def answering(counts):
+    """While this is entered reads of one integer return these numbers, in order, and checks succeed."""
+    if _next_count is None:
+        yield
+        return
+    answer(counts)
+    _on_read(_is_in_order)
+    try:
+        yield
+    finally:
+        _on_read(_READER())
+        _no_count()

@@ -1,0 +1,84 @@
+"""What collectives on the device make of known integers: the other ranks hold what this one holds, as on the
+host (host_group.py)."""
+
+import sys
+
+from foreshard_rehearsal import imports, ledger, record
+
+_operation = None  # of the all_reduce that is running, which its operator does not show
+
+
+def change(module):
+    """`module` is torch.distributed.distributed_c10d."""
+    imports.replace(module, "all_reduce", lambda original: _remembering(module, original))
+
+
+def _remembering(module, original):
+    def all_reduce(tensor, op=module.ReduceOp.SUM, group=None, async_op=False):
+        global _operation
+        _operation = op
+        try:
+            return original(tensor, op, group, async_op)
+        finally:
+            _operation = None
+
+    return all_reduce
+
+
+def results(func, args):
+    """[(tensor, its host values after the collective, whether they are assumed)], of those that are known."""
+    make = _MAKE.get(func._schema.name)
+    if make is None:
+        return []
+    found = [
+        (target, values(), fact.assumed)
+        for target, source, values in make(args)
+        if (fact := _known(source)) is not None
+    ]
+    if found:
+        record.note("integers that other ranks send are taken to be this rank's own")
+    return found
+
+
+def _known(source):
+    if not ledger.is_exact(source) or source.numel() > ledger.MOST:
+        return None
+    return ledger.of(source)
+
+
+def _values(source):
+    return ledger.values(source, ledger.of(source)).clone()
+
+
+def _gathered(args):
+    for of_ranks, source in zip(args[0], args[1]):
+        for target in of_ranks:
+            yield target, source, lambda source=source: _values(source)
+
+
+def _gathered_as_one(args):
+    target, source = args[0], args[1]
+    times = target.numel() // max(source.numel(), 1)
+    yield target, source, lambda: _values(source).reshape(-1).repeat(times).view(target.shape)
+
+
+def _broadcast(args):
+    for tensor in args[0]:
+        yield tensor, tensor, lambda tensor=tensor: _values(tensor)
+
+
+def _reduced(args):
+    if _operation is None:
+        return
+    c10d = sys.modules["torch"]._C._distributed_c10d
+    ranks = c10d.ProcessGroup.unbox(args[1]).size() if _operation == c10d.ReduceOp.SUM else 1
+    for tensor in args[0]:
+        yield tensor, tensor, lambda tensor=tensor: _values(tensor) * ranks
+
+
+_MAKE = {
+    "c10d::allgather_": _gathered,
+    "c10d::_allgather_base_": _gathered_as_one,
+    "c10d::broadcast_": _broadcast,
+    "c10d::allreduce_": _reduced,
+}

@@ -1,0 +1,41 @@
+"""Steps: one ends when the first optimizer that ever steps has stepped. PyTorch's peaks are read and reset
+there, and the device's counts with them; after the last step that was asked for the process ends."""
+
+import sys
+
+from foreshard_rehearsal import device, imports, record, settings
+
+_PEAKS = {
+    "peak_active_bytes": "active_bytes.all.peak",
+    "peak_allocated_bytes": "allocated_bytes.all.peak",
+    "peak_reserved_bytes": "reserved_bytes.all.peak",
+}
+_counting = []  # the optimizer whose steps count; kept, so that no other takes its identity
+
+
+def install():
+    imports.after(
+        "torch.optim.optimizer",
+        lambda module: module.register_optimizer_step_post_hook(_stepped),
+    )
+
+
+def _stepped(optimizer, _arguments, _named):
+    torch = sys.modules["torch"]
+    if not torch.cuda.is_initialized():
+        return
+    if not _counting:
+        _counting.append(optimizer)
+    if _counting[0] is not optimizer:
+        return
+    statistics = torch.cuda.memory_stats()
+    torch.cuda.reset_peak_memory_stats()
+    steps = record.facts()["steps"]
+    step = {"step": len(steps) + 1}
+    step.update({name: statistics[key] for name, key in _PEAKS.items()})
+    step.update(device.counts())
+    steps.append(step)
+    device.mark(f"step {step['step']}")
+    if len(steps) >= settings.STEPS:
+        record.leave(0)
+    record.write()

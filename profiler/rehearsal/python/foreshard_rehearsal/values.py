@@ -1,0 +1,93 @@
+"""When values are followed: integers and booleans that come from the host are computed for real, beside the
+device that computes nothing (operators.py).
+
+A dispatch mode sees every operator but those of a backward pass, where integers are rare and the mode would
+change what autograd allocates: it adds gradients in place only where no mode looks on."""
+
+import sys
+
+from foreshard_rehearsal import backward_counts, imports, operators
+
+_mode = []  # the one there is, once PyTorch is imported
+
+
+def install():
+    imports.after("torch", _begin)
+    imports.after("torch.utils.checkpoint", _change_recomputation)
+
+
+def _begin(torch):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    plain = torch.Tensor.__torch_dispatch__
+
+    class Values(TorchDispatchMode):
+        @classmethod
+        def _should_skip_dynamo(cls):
+            return False  # it would import all of Dynamo; see below
+
+        @classmethod
+        def is_infra_mode(cls):
+            return True  # releases that do not know the next one ask for this
+
+        @classmethod
+        def ignore_compile_internals(cls):
+            return True
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if torch._C._len_torch_dispatch_stack() > 0:
+                return func(*args, **(kwargs or {}))  # tensors without values, as of a compiler
+            if any(kind.__torch_dispatch__ is not plain for kind in types):
+                return NotImplemented  # of a subclass, whose plain tensors come here later
+            return operators.run(func, args, kwargs or {})
+
+    def hide(dynamo):
+        Values.__torch_dispatch__ = dynamo.disable(Values.__torch_dispatch__)
+
+    imports.after("torch._dynamo", hide)
+    _mode.append(Values())
+    _mode[0].__enter__()
+    for module in (torch.autograd, torch.autograd.graph):
+        imports.replace(module, "_engine_run_backward", _without_mode)
+
+
+def _is_on_top():
+    length = sys.modules["torch"]._C._len_torch_dispatch_stack()
+    top = sys.modules["torch"]._C._get_dispatch_stack_at
+    return length > 0 and top(length - 1) is _mode[0]
+
+
+def _without_mode(original):
+    def run_backward(tensors, *arguments, **named):
+        backward_counts.prepare(tensors)
+        if not _is_on_top():
+            return original(tensors, *arguments, **named)
+        _mode[0].__exit__(None, None, None)
+        try:
+            return original(tensors, *arguments, **named)
+        finally:
+            _mode[0].__enter__()
+
+    return run_backward
+
+
+def _change_recomputation(module):
+    """A checkpointed forward pass that is computed again is a forward pass."""
+    hook = getattr(module, "_recomputation_hook", None)
+    if hook is None:
+        return
+    enter, leave = hook.__enter__, hook.__exit__
+
+    def enter_with_mode(self):
+        self.foreshard_entered = not _is_on_top()
+        if self.foreshard_entered:
+            _mode[0].__enter__()
+        return enter(self)
+
+    def leave_with_mode(self, *error):
+        left = leave(self, *error)
+        if self.foreshard_entered:
+            _mode[0].__exit__(None, None, None)
+        return left
+
+    hook.__enter__, hook.__exit__ = enter_with_mode, leave_with_mode

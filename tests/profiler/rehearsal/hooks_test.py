@@ -1,0 +1,141 @@
+"""Parts of the hooks that need no PyTorch."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+HOOKS = pathlib.Path(__file__).resolve().parents[3] / "profiler/rehearsal/python"
+sys.path.insert(0, str(HOOKS))
+os.environ["FORESHARD_REHEARSAL_RANKS"] = "8"
+
+from foreshard_rehearsal import imports, store, user_code  # noqa: E402
+
+
+class Store:
+    pass
+
+
+class AStore(unittest.TestCase):
+    def setUp(self):
+        module = types.SimpleNamespace(Store=Store, default_pg_timeout=None)
+        self.store = store.make(module)
+
+    def test_other_ranks_say_what_this_one_says(self):
+        self.store.set("group/0", "mine")
+        self.assertEqual(self.store.get("group/0"), b"mine")
+        self.assertEqual(self.store.get("group/7"), b"mine")
+
+    def test_what_nobody_said_is_long_enough_for_an_identifier(self):
+        self.assertEqual(len(self.store.get("other/1")), 128)
+
+    def test_counters_have_been_counted_up_by_all_ranks(self):
+        self.assertEqual(self.store.add("barrier", 1), 8)
+        self.assertEqual(self.store.add("barrier", 0), 1)
+
+    def test_only_what_was_written_is_known(self):
+        self.store.set("group/0", b"")
+        self.assertTrue(self.store.check(["group/0"]))
+        self.assertFalse(self.store.check(["group/0", "group/1"]))
+        self.assertTrue(self.store.delete_key("group/0"))
+        self.assertFalse(self.store.delete_key("group/0"))
+
+    def test_a_value_is_set_once_by_comparison(self):
+        self.assertEqual(self.store.compare_set("key", "", "first"), b"first")
+        self.assertEqual(self.store.compare_set("key", "", "second"), b"first")
+
+
+class Imports(unittest.TestCase):
+    def test_a_function_is_called_once_after_its_module(self):
+        called = []
+        imports.after("colorsys", called.append)
+        self.assertEqual(called, [])
+        import colorsys
+
+        self.assertEqual(called, [colorsys])
+        imports.after("colorsys", called.append)
+        self.assertEqual(called, [colorsys, colorsys])
+
+    def test_a_replacement_bears_the_name_of_what_it_replaces(self):
+        module = types.SimpleNamespace()
+
+        def greet():
+            """Greets."""
+            return "hello"
+
+        module.greet = greet
+        imports.replace(module, "greet", lambda original: lambda: original() + "!")
+        self.assertEqual(module.greet(), "hello!")
+        self.assertEqual((module.greet.__name__, module.greet.__doc__), ("greet", "Greets."))
+        imports.replace(module, "absent", lambda original: original)
+        self.assertFalse(hasattr(module, "absent"))
+
+
+class UserCode(unittest.TestCase):
+    def test_the_line_is_the_users_and_not_the_librarys(self):
+        lines = []
+        sorted([1], key=lambda _: lines.append(user_code.line()))
+        self.assertTrue(lines[0].startswith(f"{__file__}:"), lines)
+
+        json.dumps([object()], default=lambda _: lines.append(user_code.line()))
+        self.assertTrue(lines[1].startswith(f"{__file__}:"), lines)
+
+
+class AnInterpreter(unittest.TestCase):
+    """What a script sees of the hooks, in an interpreter whose PyTorch is a stand-in."""
+
+    def run_script(self, text, version=None, own_site=None):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "own").mkdir()
+            if own_site is not None:
+                (folder / "own/sitecustomize.py").write_text(own_site)
+            if version is not None:
+                (folder / "own/torch").mkdir()
+                (folder / "own/torch/__init__.py").write_text("")
+                (folder / "own/torch/version.py").write_text(version)
+            (folder / "script.py").write_text(text)
+            environment = dict(
+                os.environ,
+                PYTHONPATH=f"{HOOKS}{os.pathsep}{folder / 'own'}",
+                FORESHARD_REHEARSAL_RECORD=str(folder / "record"),
+            )
+            done = subprocess.run(
+                [sys.executable, "-B", str(folder / "script.py")],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            record = folder / "record"
+            return done, json.loads(record.read_text()) if record.exists() else None
+
+    def test_the_users_own_sitecustomize_runs(self):
+        done, record = self.run_script(
+            "import builtins, sys; print(builtins.own, [p for p in sys.path if 'rehearsal/python' in p])",
+            own_site="import builtins; builtins.own = 'own'",
+        )
+        self.assertEqual((done.stdout, done.stderr), ("own []\n", ""))
+        self.assertTrue(record["has_ended"])
+        self.assertIsNone(record["torch"])
+
+    def test_a_pytorch_for_cpus_is_refused_in_one_sentence(self):
+        done, record = self.run_script("", version="__version__ = '9.9'\ncuda = None\n")
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        self.assertIn("torch 9.9 is a build for CPUs; expected ", record["refused"])
+
+    def test_processes_that_the_script_starts_are_not_hooked(self):
+        done, record = self.run_script(
+            "import subprocess, sys; subprocess.run([sys.executable, '-c', "
+            "'import sys; print(\"foreshard_rehearsal.record\" in sys.modules)'])"
+        )
+        self.assertEqual(done.stdout, "False\n")
+        self.assertTrue(record["has_ended"])
+
+
+if __name__ == "__main__":
+    unittest.main()
