@@ -118,7 +118,8 @@ TEST(NullDeviceMemory, IsTakenFromCreationToTheLastMapping) {
     CUmemGenericAllocationHandle memory = 0;
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = 0;
     ASSERT_EQ(CALL(device, cuMemAddressReserve)(&address, 100 * kPage, 0, 0, 0), CUDA_SUCCESS);
     EXPECT_EQ(free_memory(device), 4 * kPage);
     EXPECT_EQ(CALL(device, cuMemCreate)(&memory, 5 * kPage, &properties, 0),

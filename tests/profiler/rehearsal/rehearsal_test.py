@@ -1,5 +1,5 @@
 """Small scripts through `foreshard rehearse`. They need the null device and a PyTorch for CUDA, of the
-interpreter that PYTORCH names; without these every test is skipped, by name."""
+interpreter that FORESHARD_TORCH_PYTHON names; without these every test is skipped, by name."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 PROGRAM = os.environ.get("FORESHARD_PROGRAM", "")
-PYTHON = shutil.which(os.environ.get("PYTORCH") or sys.executable) or ""
+PYTHON = shutil.which(os.environ.get("FORESHARD_TORCH_PYTHON") or sys.executable) or ""
 MODULES = pathlib.Path(os.environ.get("FORESHARD_MODULES") or pathlib.Path(PROGRAM).parent)
 MIB = 1 << 20
 
@@ -30,7 +30,7 @@ def missing():
     ask = "import torch; print(torch.version.cuda)"
     answer = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True)
     if answer.returncode != 0 or answer.stdout.strip() == "None":
-        return f"{PYTHON} has no PyTorch for CUDA (PYTORCH names an interpreter)"
+        return f"{PYTHON} has no PyTorch for CUDA (FORESHARD_TORCH_PYTHON names an interpreter)"
     return ""
 
 
