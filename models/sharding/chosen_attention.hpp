@@ -30,7 +30,7 @@ struct AttentionCall {
 struct ChosenAttention {
   AttentionKernel kernel = AttentionKernel::math;
   std::string reason;  // a clause: why this one and none that PyTorch likes better
-  bool is_first_choice = false;
+  bool is_first_choice = false;  // the named kernel, or the one that PyTorch likes best
 };
 
 ChosenAttention chosen_attention(const AttentionCall& call);

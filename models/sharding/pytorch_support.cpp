@@ -81,7 +81,7 @@ Result<void> check_reentrant(const Plan& plan, const std::string& file) {
   const bool is_fsdp1 = plan.runtime == RuntimeName::fsdp1;
   if (auto ok = refuse(is_fsdp1 && plan.wrap.policy != WrapPolicy::transformer,
                        "wrap.policy \"" + std::string(word(plan.wrap.policy)) +
-                           "\", under which FSDP1 loses parameters that the block reads again",
+                           "\", under which PyTorch's FSDP1 fails in the recomputation",
                        "\"transformer\"");
       !ok) {
     return ok;

@@ -77,7 +77,8 @@ void Fsdp2::begin_step() {
   all_gather_state_ = reduce_scatter_state_ = {};
 }
 
-// PyTorch frees it in the next forward; a buffer of one step is not freed in another here.
+// The next forward frees what the last all-gather left: here the step does, since it would be another
+// step's buffer. Slices that backward did not gather are large enough to be carried over.
 void Fsdp2::end_step() {
   release_all_gather_state();
   for (std::size_t u = 0; u < states_.size(); ++u) {
