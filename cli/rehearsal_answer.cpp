@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cli/rehearsal_step.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/json_text.hpp"
 #include "traces/metadata.hpp"
@@ -106,7 +107,8 @@ RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record,
       steps_(record.at("steps")),
       oom_(record.at("oom")),
       invented_(record.at("invented")),
-      notes_(record.at("notes")) {
+      notes_(record.at("notes")),
+      has_step_(record.value("captured", false)) {
   const json& why = record.at("ended_because");
   if (why.is_string()) ended_because_ = why.get<std::string>();
   // A process that died at once, as by a C++ exception on another thread, named no reason.
@@ -117,6 +119,18 @@ RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record,
     notes_.push_back("the script ended after " + plural(steps, "step") + " of " +
                      std::to_string(question_.steps));
   }
+}
+
+void RehearsalAnswer::add_step(RehearsedStep step) {
+  for (const std::string& note : step.notes) add_note(note);
+  step_ = std::make_shared<const RehearsedStep>(std::move(step));
+}
+
+// Of the machine that was named; without one there is no time.
+ordered_json RehearsalAnswer::step_time(Nanoseconds simulator::Prediction::*of) const {
+  const bool is_known = step_ != nullptr && !question_.machine.empty() &&
+                        step_->prediction.step_time.count() > 0;
+  return is_known ? ordered_json((step_->prediction.*of).count()) : ordered_json();
 }
 
 ordered_json RehearsalAnswer::question_json() const {
@@ -145,10 +159,10 @@ ordered_json RehearsalAnswer::as_json() const {
           {"oom", oom_},
           {"invented", invented_},
           {"notes", notes_},
-          {"step_time_ns", nullptr},
-          {"step_time_low_ns", nullptr},
-          {"step_time_high_ns", nullptr},
-          {"unpriced", ordered_json::array()}};
+          {"step_time_ns", step_time(&simulator::Prediction::step_time)},
+          {"step_time_low_ns", step_time(&simulator::Prediction::step_time_low)},
+          {"step_time_high_ns", step_time(&simulator::Prediction::step_time_high)},
+          {"unpriced", step_ == nullptr ? std::vector<std::string>() : step_->unpriced}};
 }
 
 std::string RehearsalAnswer::question_text() const {
@@ -212,14 +226,32 @@ std::string RehearsalAnswer::invented_text() const {
   return text.empty() ? "" : "\nInvented, as nothing was computed:\n" + text;
 }
 
+std::string RehearsalAnswer::time_text() const {
+  if (step_ == nullptr || question_.machine.empty()) return "";
+  const simulator::Prediction& prediction = step_->prediction;
+  if (prediction.step_time.count() > 0) {
+    return "A step takes " + duration(prediction.step_time.count()) + " (" +
+           duration(prediction.step_time_low.count()) + " to " +
+           duration(prediction.step_time_high.count()) + ").\n";
+  }
+  std::string text = "A step has no time, as these have no price:";
+  for (const std::string& name : step_->unpriced) text += " " + name;
+  return text + "\n";
+}
+
 std::string RehearsalAnswer::text() const {
-  std::string text = question_text() + memory_text() + steps_text() + invented_text();
+  std::string text = question_text() + memory_text() + time_text() + steps_text() + invented_text();
   if (!notes_.empty()) text += "\nNotes:\n";
   for (const ordered_json& note : notes_) text += "  " + note.get<std::string>() + "\n";
   return text;
 }
 
 traces::Trace RehearsalAnswer::trace() const {
+  if (step_ != nullptr) {
+    traces::Trace trace = simulator::to_trace(step_->prediction, words(question_.command));
+    trace.metadata["rehearsal"] = json_text(as_json());
+    return trace;
+  }
   traces::Trace trace;
   traces::RunDescription run;
   run.command = words(question_.command);

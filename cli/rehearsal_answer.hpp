@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "models/base/error.hpp"
+#include "simulator/predict/prediction.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::cli {
@@ -21,6 +22,8 @@ struct RehearsalQuestion {
   double loss = 1;                 // what a float that was read is, where nobody has it
 };
 
+struct RehearsedStep;  // rehearsal_step.hpp
+
 // One rank's run.
 class RehearsalAnswer {
  public:
@@ -30,6 +33,11 @@ class RehearsalAnswer {
                                       int status);
 
   bool is_out_of_memory() const { return !oom_.is_null(); }
+  // Whether the hooks captured the last step.
+  bool has_step() const { return has_step_; }
+  // Adds what became of it.
+  void add_step(RehearsedStep step);
+  void add_note(const std::string& sentence) { notes_.push_back(sentence); }
   // Why the rehearsal itself ended the script; empty where it did not.
   const std::string& ended_because() const { return ended_because_; }
 
@@ -42,7 +50,9 @@ class RehearsalAnswer {
 
   nlohmann::ordered_json question_json() const;
   nlohmann::ordered_json fits() const;
+  nlohmann::ordered_json step_time(Nanoseconds simulator::Prediction::*of) const;
   std::string question_text() const;
+  std::string time_text() const;
   std::string memory_text() const;
   std::string steps_text() const;
   std::string invented_text() const;
@@ -50,6 +60,8 @@ class RehearsalAnswer {
   RehearsalQuestion question_;
   nlohmann::ordered_json torch_, packages_, steps_, oom_, invented_, notes_;
   std::string ended_because_;
+  bool has_step_ = false;
+  std::shared_ptr<const RehearsedStep> step_;
 };
 
 }  // namespace foreshard::cli

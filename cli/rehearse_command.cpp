@@ -12,6 +12,7 @@
 #include "cli/common/options.hpp"
 #include "cli/common/output.hpp"
 #include "cli/rehearsal_answer.hpp"
+#include "cli/rehearsal_step.hpp"
 #include "executor/communication/transport.hpp"
 #include "models/base/figures.hpp"
 #include "models/hardware/hardware.hpp"
@@ -60,6 +61,7 @@ class Rehearse : public Command {
   Result<Variables> variables(const std::string& record) const;
   void add_launcher(Variables& all) const;
   std::int64_t devices() const;
+  void add_step(RehearsalAnswer& answer, const std::string& folder) const;
   Result<void> write(const RehearsalAnswer& answer) const;
 
   RehearsalQuestion question_;
@@ -140,6 +142,7 @@ Result<Variables> Rehearse::variables(const std::string& record) const {
                 {"LD_LIBRARY_PATH", in_front(beside, "LD_LIBRARY_PATH")},
                 {"PYTHONPATH", in_front(hooks, "PYTHONPATH")},
                 {"FORESHARD_REHEARSAL_RECORD", record},
+                {"FORESHARD_REHEARSAL_CAPTURE", fs::path(record).parent_path().string()},
                 {"FORESHARD_REHEARSAL_STEPS", std::to_string(question_.steps)},
                 {"FORESHARD_REHEARSAL_RANKS", std::to_string(question_.ranks)},
                 {"FORESHARD_REHEARSAL_RANK", std::to_string(question_.rank)},
@@ -158,19 +161,29 @@ Result<void> Rehearse::write(const RehearsalAnswer& answer) const {
   return json_.is_standard_output() ? Result<void>() : show(answer.text());
 }
 
+// The device is an H100 where no machine was named.
+void Rehearse::add_step(RehearsalAnswer& answer, const std::string& folder) const {
+  if (!answer.has_step()) return;
+  const auto machine = machine_ ? *machine_ : load_machine("h100-sxm");
+  auto step = machine ? rehearsed_step(folder, question_, *machine) : tl::unexpected(machine.error());
+  if (!step) return answer.add_note("the last step has no program: " + step.error().text());
+  answer.add_step(std::move(*step));
+}
+
 Result<int> Rehearse::run() {
   if (auto ok = check(); !ok) return tl::unexpected(ok.error());
   auto folder = ScratchFolder::beside(output_);
   if (!folder) return tl::unexpected(folder.error());
-  const std::string record = folder->path() + "/record.json";
+  const std::string record = fs::absolute(folder->path()) / "record.json";
   const auto added = variables(record);
   if (!added) return tl::unexpected(added.error());
   const auto output =
       json_.is_standard_output() ? ChildOutput::standard_error : ChildOutput::its_own;
   const auto status = run_child(question_.command, *added, output);
   if (!status) return status;
-  const auto answer = RehearsalAnswer::read(question_, record, *status);
+  auto answer = RehearsalAnswer::read(question_, record, *status);
   if (!answer) return tl::unexpected(answer.error());
+  add_step(*answer, folder->path());
   if (auto ok = write(*answer); !ok) return complain(ok.error(), kRunFailed);
   if (!answer->ended_because().empty()) {
     return complain({"", "", answer->ended_because()}, kRunFailed);

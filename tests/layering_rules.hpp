@@ -54,6 +54,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"profiler/analysis", {"traces", "models/program"}},
     {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
     {"profiler/rehearsal/device", {}},
+    {"profiler/rehearsal/program",
+     {"traces/kineto", "traces/snapshot", "traces", "models/program"}},
     {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},
 
     {"simulator/engine", {"traces", "models/program"}},

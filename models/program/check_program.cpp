@@ -10,6 +10,7 @@ namespace {
 constexpr std::int64_t kMaxBytes = std::int64_t{1}
                                    << 40;  // of a buffer: sums of them stay in 64 bits
 constexpr std::int64_t kMaxRanks = 10'000'000;
+constexpr std::int64_t kMostLaunches = 1'000'000'000;
 constexpr std::size_t kMaxRows = 256;  // that a byte counts
 
 bool is_work(Kind kind) {
@@ -69,6 +70,10 @@ class Check {
       expect_between("ranks", group.ranks, 1, kMaxRanks);
       expect_between("stride", group.stride, 1, kMaxRanks);
       expect_between("ranks x stride", std::int64_t{group.ranks} * group.stride, 1, kMaxRanks);
+    }
+    for (std::size_t o = 0; o < program_.operators.size(); ++o) {
+      position_ = "operators[" + std::to_string(o) + "].";
+      expect_between("launches", program_.operators[o].launches, 1, kMostLaunches);
     }
     for (std::size_t k = 0; k < program_.cost_keys.size(); ++k) {
       position_ = "cost_keys[" + std::to_string(k) + "]";

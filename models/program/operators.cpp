@@ -53,7 +53,8 @@ constexpr std::string_view kNames[] = {"embedding",
                                        "attention_full_backward",
                                        "batched_matmul",
                                        "copy_device_to_device",
-                                       "memory_bound"};
+                                       "memory_bound",
+                                       "opaque"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Operator::kCount));
 
 // Scores attention has to compute: all, or those below the diagonal, the diagonal included.
@@ -238,6 +239,7 @@ double bytes_moved(const CostKey& key) {
     case Operator::all_gather:
     case Operator::reduce_scatter: return 2 * d(0);
     case Operator::all_reduce: return 4 * d(0);
+    case Operator::opaque:
     case Operator::kCount: break;
   }
   return 0;

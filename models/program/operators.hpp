@@ -48,6 +48,8 @@
 //   batched_matmul          B M N K accumulate       B products of [M,K] and [K,N]
 //   memory_bound            bytes read, written      anything else whose bytes alone decide how long it
 //                                                    takes: elementwise operators, reductions, norms
+//   opaque                  0                        a kernel of which nothing is known, so that it has
+//                                                    no cost
 //
 // A key whose dims are bytes has the type fp32, whatever the bytes are. fp8 products write `dtype2`.
 //
@@ -115,6 +117,7 @@ enum class Operator : std::uint8_t {
   batched_matmul,
   copy_device_to_device,
   memory_bound,
+  opaque,
   kCount
 };
 

@@ -66,7 +66,7 @@ Json to_json(const RankProgram& p) {
                           })},
           {"operators", list(p.operators,
                              [](const OperatorInfo& o) -> Json {
-                               return {o.name, o.only_moves_data};
+                               return {o.name, o.only_moves_data, o.launches};
                              })},
           {"units", list(p.units, [](const UnitLayout& u) -> Json { return u.name; })},
           {"modules", list(p.tree.modules, [](const Module& m) -> Json { return m.path; })},
@@ -224,7 +224,7 @@ RankProgram program_of(const Node& node) {
   p.groups = rows<GroupInfo>(node["groups"],
                              [](const Node& n, auto& g) { n.row(g.name, g.ranks, g.stride); });
   p.operators = rows<OperatorInfo>(
-      node["operators"], [](const Node& n, auto& o) { n.row(o.name, o.only_moves_data); });
+      node["operators"], [](const Node& n, auto& o) { n.row(o.name, o.only_moves_data, o.launches); });
   p.units = rows<UnitLayout>(node["units"], [](const Node& n, auto& unit) { n.read(unit.name); });
   p.tree = ModuleTree(
       rows<Module>(node["modules"], [](const Node& n, auto& module) { n.read(module.path); }), {});

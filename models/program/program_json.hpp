@@ -6,7 +6,7 @@
 //    "programs": [{
 //      "device": [kind, compute capability, multiprocessors, workspace bytes],
 //      "streams": [[name, role, priority]], "groups": [[name, ranks, stride]],
-//      "operators": [[name, only moves data]], "units": [name], "modules": [path], "names": [text],
+//      "operators": [[name, only moves data, launches]], "units": [name], "modules": [path], "names": [text],
 //      "cost_keys": [text],
 //      "buffers": [[bytes, on host, persistent, pool, category, unit, owner, role]],
 //      "closing": 0,

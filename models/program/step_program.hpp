@@ -99,6 +99,8 @@ constexpr std::size_t kMaxOperators = 1 << 15;  // that an OperatorId counts
 struct OperatorInfo {
   std::string name;
   bool only_moves_data = false;  // as copies and fills do
+  // Launches that share the cost of their key, where several kernels do an operator's work.
+  int launches = 1;
 
   bool operator==(const OperatorInfo&) const = default;
 };

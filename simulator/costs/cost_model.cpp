@@ -60,11 +60,15 @@ ProgramCosts priced_costs(const RankProgram& program, const CostModel& model,
       place = {false, nodes_of(group, model.ranks_per_node()),
                fewest_on_a_node(group, model.ranks_per_node())};
     }
+    int launches = 1;
     if (result.operators[at] != kNone) {
-      place.name = program.operators[static_cast<std::size_t>(result.operators[at])].name;
+      const OperatorInfo& op = program.operators[static_cast<std::size_t>(result.operators[at])];
+      place.name = op.name;
+      launches = op.launches;
     }
+    if (program.cost_keys[at / places].op == Operator::opaque) continue;
     const CostEstimate estimate = model.estimate(program.cost_keys[at / places], place);
-    result.costs[at] = {std::llround(std::min(estimate.ns, kForeverNs)), estimate.uses,
+    result.costs[at] = {std::llround(std::min(estimate.ns / launches, kForeverNs)), estimate.uses,
                         static_cast<float>(estimate.contended)};
     result.sources[at] = estimate.source;
     result.errors[at] = estimate.error;

@@ -46,9 +46,9 @@ void copy_rows(std::uintptr_t to, std::size_t to_pitch, std::uintptr_t from, std
   const bool is_to_device = is_device_memory(to), is_from_device = is_device_memory(from);
   const bool is_read = is_from_device && !is_to_device;
   const std::size_t bytes = width * rows;
-  log_line("COPY %p %s %zu", static_cast<void*>(stream), direction(is_to_device, is_from_device),
-           bytes);
-  record_copy(stream, is_to_device, is_from_device, bytes);
+  const CallId call = record_copy(stream, is_to_device, is_from_device, bytes);
+  log_line(call, "COPY %p %s %zu", static_cast<void*>(stream),
+           direction(is_to_device, is_from_device), bytes);
   count_copy(stream, is_read);
   if (bytes > kLargestRealCopy && (is_to_device || is_from_device)) return;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -66,8 +66,8 @@ void copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, cudaStream_
 }
 
 void set_bytes(std::uintptr_t to, int value, std::size_t bytes, cudaStream_t stream) {
-  log_line("SET %p %zu", static_cast<void*>(stream), bytes);
-  record_memset(stream, value, bytes);
+  const CallId call = record_memset(stream, value, bytes);
+  log_line(call, "SET %p %zu", static_cast<void*>(stream), bytes);
   if (bytes <= kLargestRealCopy || !is_device_memory(to))
     std::memset(reinterpret_cast<void*>(to), value, bytes);
 }

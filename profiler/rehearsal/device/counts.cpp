@@ -75,7 +75,6 @@ void count_copy(cudaStream_t stream, bool is_read_by_host) {
 }
 
 void count_collective(cudaStream_t stream, const char* kind, int ranks, std::size_t bytes) {
-  log_line("COLLECTIVE %p %s %d %zu", static_cast<void*>(stream), kind, ranks, bytes);
   change(stream, [=](Counts& counts) {
     Calls& calls = counts.collectives[{kind, ranks}];
     ++calls.count;
@@ -105,6 +104,6 @@ const char* foreshard_rehearsal_counts() {
 }
 
 void foreshard_rehearsal_mark(const char* text) {
-  foreshard::rehearsal::log_line("MARK %s", text);
+  foreshard::rehearsal::log_line({}, "MARK %s", text);
   foreshard::rehearsal::flush_log();
 }

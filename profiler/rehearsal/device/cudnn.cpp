@@ -17,9 +17,10 @@
 namespace foreshard::rehearsal {
 
 cudnnStatus_t execute(cudnnHandle_t handle, const char* what) {
-  log_line("CUDNN %p %s", static_cast<void*>(handle->stream), what);
   launched_by_library("cudnn");
-  record_kernel("cudnn", {dim3(1), dim3(1), 0, handle->stream});
+  const CallId call =
+      record_kernel("cudnn", {dim3(1), dim3(1), 0, handle->stream});
+  log_line(call, "CUDNN %p %s", static_cast<void*>(handle->stream), what);
   count_cudnn(handle->stream);
   return CUDNN_STATUS_SUCCESS;
 }

@@ -110,6 +110,11 @@ void add_call(Records& all, CUpti_runtime_api_trace_cbid call, std::uint64_t at)
   all.add(record);
 }
 
+// By the external id that the profiler pushed last, whatever its kind.
+CallId last_call(const Records& all) {
+  return {all.correlation, externals.empty() ? 0 : externals.back().id};
+}
+
 // A record of work with the fields that all have in common.
 template <class Record>
 Record work(Records& all, CUpti_ActivityKind kind, cudaStream_t stream, std::uint64_t at) {
@@ -142,8 +147,8 @@ std::size_t bytes_of(CUpti_ActivityKind kind) {
 
 }  // namespace
 
-void record_kernel(const char* name, const Launch& launch) {
-  if (!is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) return;
+CallId record_kernel(const char* name, const Launch& launch) {
+  if (!is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) return {};
   Records& all = records();
   const std::lock_guard lock(all.mutex);
   const std::uint64_t at = now();
@@ -160,10 +165,12 @@ void record_kernel(const char* name, const Launch& launch) {
   record.registersPerThread = kRegistersPerThread;
   record.name = name;
   all.add(record);
+  return last_call(all);
 }
 
-void record_copy(cudaStream_t stream, bool is_to_device, bool is_from_device, std::size_t bytes) {
-  if (!is_enabled[CUPTI_ACTIVITY_KIND_MEMCPY]) return;
+CallId record_copy(cudaStream_t stream, bool is_to_device, bool is_from_device,
+                   std::size_t bytes) {
+  if (!is_enabled[CUPTI_ACTIVITY_KIND_MEMCPY]) return {};
   Records& all = records();
   const std::lock_guard lock(all.mutex);
   const std::uint64_t at = now();
@@ -172,10 +179,11 @@ void record_copy(cudaStream_t stream, bool is_to_device, bool is_from_device, st
   record.copyKind = static_cast<std::uint8_t>(copy_kind(is_to_device, is_from_device));
   record.bytes = bytes;
   all.add(record);
+  return last_call(all);
 }
 
-void record_memset(cudaStream_t stream, int value, std::size_t bytes) {
-  if (!is_enabled[CUPTI_ACTIVITY_KIND_MEMSET]) return;
+CallId record_memset(cudaStream_t stream, int value, std::size_t bytes) {
+  if (!is_enabled[CUPTI_ACTIVITY_KIND_MEMSET]) return {};
   Records& all = records();
   const std::lock_guard lock(all.mutex);
   const std::uint64_t at = now();
@@ -184,6 +192,22 @@ void record_memset(cudaStream_t stream, int value, std::size_t bytes) {
   record.value = static_cast<std::uint32_t>(value);
   record.bytes = bytes;
   all.add(record);
+  return last_call(all);
+}
+
+CallId record_call(OrderingCall call) {
+  if (!is_enabled[CUPTI_ACTIVITY_KIND_RUNTIME]) return {};
+  constexpr std::array kCalls{
+      CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020,
+      CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_v3020,
+      CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020,
+      CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+      CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020,
+  };
+  Records& all = records();
+  const std::lock_guard lock(all.mutex);
+  add_call(all, kCalls[static_cast<std::size_t>(call)], now());
+  return last_call(all);
 }
 
 }  // namespace foreshard::rehearsal

@@ -104,7 +104,7 @@ std::optional<std::uintptr_t> allocate(int device, std::size_t bytes) {
   const std::uintptr_t address = all.place(in_pages(bytes), kPage);
   make_accessible(address, in_pages(bytes));
   all.allocations[address] = {address, in_pages(bytes), device};
-  log_line("MALLOC %#zx %zu", address, bytes);
+  log_line({}, "MALLOC %#zx %zu", address, bytes);
   return address;
 }
 
@@ -116,7 +116,7 @@ bool free_allocation(std::uintptr_t address) {
   all.used[at->second.device] -= at->second.bytes;
   all.displace(address, at->second.bytes);
   all.allocations.erase(at);
-  log_line("FREE %#zx", address);
+  log_line({}, "FREE %#zx", address);
   return true;
 }
 

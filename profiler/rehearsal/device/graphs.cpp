@@ -40,7 +40,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const std::shared_ptr<Graph>& graph = of(executable);
   if (captured_graph(stream) != nullptr) stop("a CUDA graph within a CUDA graph is not described");
-  log_line("GRAPH %p", static_cast<void*>(stream));
+  log_line({}, "GRAPH %p", static_cast<void*>(stream));
   count_graph(graph->counts);
   for (const auto& function : graph->host_functions) function();
   return cudaSuccess;

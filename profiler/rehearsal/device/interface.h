@@ -22,8 +22,8 @@
 //   FORESHARD_REHEARSAL_DEVICE    what differs from an H100 SXM, as KEY=VALUE;KEY=VALUE;
 //                                 machine.hpp has the keys
 //   FORESHARD_REHEARSAL_LOG       a path: each process writes PATH.PID, one line for each call that
-//                                 is counted and for each allocation of device memory; log.hpp has
-//                                 the form
+//                                 is counted or orders work and for each allocation of device
+//                                 memory; log.hpp has the form
 #ifndef FORESHARD_REHEARSAL_INTERFACE_H
 #define FORESHARD_REHEARSAL_INTERFACE_H
 
@@ -50,6 +50,9 @@ extern "C" {
 // Work that a stream captures into a graph counts whenever the graph is launched. The text is valid
 // until the calling thread calls again.
 const char* foreshard_rehearsal_counts(void);
+
+// Begins such a log in this file, instead of the one that is written, if any; NULL ends it.
+void foreshard_rehearsal_log(const char* path);
 
 // Writes "MARK text" into the log, if there is one, and flushes it.
 void foreshard_rehearsal_mark(const char* text);

@@ -38,9 +38,9 @@ thread_local const char* last = "";
 void launch(const char* name, const Launch& launch) {
   last = name;
   const auto& [grid, block, shared_bytes, stream] = launch;
-  log_line("LAUNCH %p %ux%ux%u %ux%ux%u %zu %s", static_cast<void*>(stream), grid.x, grid.y, grid.z,
-           block.x, block.y, block.z, shared_bytes, name);
-  record_kernel(name, launch);
+  log_line(record_kernel(name, launch), "LAUNCH %p %ux%ux%u %ux%ux%u %zu %s",
+           static_cast<void*>(stream), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+           shared_bytes, name);
   count_launch(stream);
 }
 

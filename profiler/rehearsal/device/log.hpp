@@ -1,23 +1,31 @@
-// The log of FORESHARD_REHEARSAL_LOG (interface.h): a line for each call that is counted, for
-// whoever wants to see what a script did, in order. Each process writes a file of its own.
+// The log (FORESHARD_REHEARSAL_LOG and foreshard_rehearsal_log of interface.h): a line for each call
+// that is counted or orders work, in the order of the calls.
 //
-// A line is NANOSECONDS THREAD KIND DETAILS, the time by CLOCK_REALTIME:
+// A line is NANOSECONDS THREAD CORRELATION OPERATOR KIND DETAILS: the time by CLOCK_REALTIME, what CUPTI's
+// record of the call has as its correlation id and as the external id of the operator, 0 without one, and
 //   LAUNCH stream grid block shared_bytes kernel     PRODUCT stream m n k batch
-//   CUDNN stream what                                COLLECTIVE stream kind ranks bytes
+//   CUDNN stream what                                COLLECTIVE stream kind ranks bytes communicator
 //   COPY stream direction bytes                      SET stream bytes
-//   WAIT what                                        GRAPH stream
+//   RECORD stream event                              AWAIT stream event
+//   WAIT stream|event|device handle                  GRAPH stream
+//   STREAM stream priority, for each that there is when a log begins, and when one is made
 //   MALLOC address bytes                             FREE address bytes
 //   MARK text
-// A stream is its handle in hexadecimal, as elsewhere in CUDA 0 for the default stream.
+// Streams and events are their handles, (nil) for the default stream and for none.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace foreshard::rehearsal {
 
-bool log_is_open();
+struct CallId {
+  std::uint32_t correlation = 0;
+  std::uint64_t external = 0;
+};
+
 // In the form of printf, without the end of the line.
-[[gnu::format(printf, 1, 2)]] void log_line(const char* format, ...);
+[[gnu::format(printf, 2, 3)]] void log_line(CallId call, const char* format, ...);
 void flush_log();
 
 }  // namespace foreshard::rehearsal

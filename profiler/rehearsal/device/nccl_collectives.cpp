@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include <nccl.h>
 
@@ -10,6 +11,7 @@
 #include "profiler/rehearsal/device/counts.hpp"
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/kernels.hpp"
+#include "profiler/rehearsal/device/log.hpp"
 #include "profiler/rehearsal/device/nccl_communicator.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
 
@@ -35,10 +37,24 @@ std::size_t element_bytes(ncclDataType_t type) {
   }
 }
 
+// Profilers tell NCCL's kernels by such names, which go on with an algorithm and a protocol: what NCCL
+// would choose is not known.
+const char* kernel_name(std::string_view kind) {
+  if (kind == "all_gather") return "ncclDevKernel_AllGather";
+  if (kind == "reduce_scatter") return "ncclDevKernel_ReduceScatter";
+  if (kind == "all_reduce") return "ncclDevKernel_AllReduce";
+  if (kind == "reduce") return "ncclDevKernel_Reduce";
+  if (kind == "broadcast") return "ncclDevKernel_Broadcast";
+  return "ncclDevKernel_SendRecv";
+}
+
 ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes,
                    cudaStream_t stream) {
   launched_by_library(kind);
-  record_kernel(kind, {dim3(1), dim3(1), 0, stream});
+  const CallId call =
+      record_kernel(kernel_name(kind), {dim3(1), dim3(1), 0, stream});
+  log_line(call, "COLLECTIVE %p %s %d %zu %#llx", static_cast<void*>(stream), kind,
+           communicator->ranks, bytes, reinterpret_cast<unsigned long long>(communicator));
   count_collective(stream, kind, communicator->ranks, bytes);
   return ncclSuccess;
 }

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/devices.hpp"
 #include "profiler/rehearsal/device/log.hpp"
 
@@ -61,13 +62,22 @@ Handle new_handle() {
   return reinterpret_cast<Handle>(last += 16);
 }
 
-cudaError_t wait(const char* what) {
-  log_line("WAIT %s", what);
+void log_stream(cudaStream_t stream, const Stream& made) {
+  log_line({}, "STREAM %p %d", static_cast<void*>(stream), made.priority);
+}
+
+cudaError_t wait(OrderingCall call, const char* what, const void* handle = nullptr) {
+  log_line(record_call(call), "WAIT %s %p", what, handle);
   count_wait();
   return cudaSuccess;
 }
 
 }  // namespace
+
+void log_streams() {
+  const std::lock_guard lock(mutex);
+  for (const auto& [handle, made] : streams()) log_stream(handle, made);
+}
 
 std::shared_ptr<Graph> captured_graph(cudaStream_t stream) {
   if (captures == 0) return nullptr;
@@ -80,8 +90,10 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   if (stream == nullptr) return cudaErrorInvalidValue;
   const std::lock_guard lock(mutex);
   *stream = new_handle<cudaStream_t>();
-  streams()[*stream] = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority),
-                        current_device(), nullptr};
+  Stream& made = streams()[*stream];
+  made = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority), current_device(),
+          nullptr};
+  log_stream(*stream, made);
   return cudaSuccess;
 }
 
@@ -132,6 +144,8 @@ cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
   const Stream* on = find(stream);
   if (found == nullptr || (on == nullptr && !is_default(stream)))
     return cudaErrorInvalidResourceHandle;
+  log_line(record_call(OrderingCall::record_event), "RECORD %p %p", static_cast<void*>(stream),
+           static_cast<void*>(event));
   found->is_recorded = true;
   found->graph = on == nullptr ? nullptr : on->graph;
   return cudaSuccess;
@@ -150,6 +164,8 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
   Stream* waits = find(stream);
   if (found == nullptr || (waits == nullptr && !is_default(stream)))
     return cudaErrorInvalidResourceHandle;
+  log_line(record_call(OrderingCall::wait_for_event), "AWAIT %p %p", static_cast<void*>(stream),
+           static_cast<void*>(event));
   const auto graph = found->graph.lock();
   if (graph == nullptr || (waits != nullptr && waits->graph == graph)) return cudaSuccess;
   if (waits == nullptr) return cudaErrorStreamCaptureImplicit;
@@ -161,7 +177,7 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
 
 cudaError_t synchronize_event(cudaEvent_t event) {
   const cudaError_t error = query_event(event);
-  return error == cudaSuccess ? wait("event") : error;
+  return error == cudaSuccess ? wait(OrderingCall::synchronize_event, "event", event) : error;
 }
 
 cudaError_t elapsed_time(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
@@ -178,11 +194,13 @@ cudaError_t elapsed_time(float* milliseconds, cudaEvent_t from, cudaEvent_t to) 
 
 cudaError_t synchronize_stream(cudaStream_t stream) {
   if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
-  return captured_graph(stream) == nullptr ? wait("stream") : cudaErrorStreamCaptureUnsupported;
+  return captured_graph(stream) == nullptr
+             ? wait(OrderingCall::synchronize_stream, "stream", stream)
+             : cudaErrorStreamCaptureUnsupported;
 }
 
 cudaError_t synchronize_device() {
-  return wait("device");
+  return wait(OrderingCall::synchronize_device, "device");
 }
 
 cudaError_t begin_capture(cudaStream_t stream) {

@@ -29,6 +29,9 @@ struct Graph {
 // The graph that the stream is captured into; nullptr: it is not captured.
 std::shared_ptr<Graph> captured_graph(cudaStream_t stream);
 
+// A line of the log for each.
+void log_streams();
+
 // All by handle; the runtime and the driver have the same streams and events.
 cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority);
 cudaError_t destroy_stream(cudaStream_t stream);

@@ -4,6 +4,7 @@ answer. Every function does nothing where it is not loaded."""
 import contextlib
 import ctypes
 import json
+import os
 
 _EMPTY = {
     "launches": 0,
@@ -29,6 +30,7 @@ def _function(name, result, *arguments):
 
 _counts = _function("foreshard_rehearsal_counts", ctypes.c_char_p)
 _mark = _function("foreshard_rehearsal_mark", None, ctypes.c_char_p)
+_log = _function("foreshard_rehearsal_log", None, ctypes.c_char_p)
 _next_count = _function("foreshard_rehearsal_next_count", None, ctypes.c_longlong)
 _no_count = _function("foreshard_rehearsal_no_count", None)
 _READER = ctypes.CFUNCTYPE(
@@ -46,6 +48,12 @@ def mark(text):
     """Puts a line into the device's log."""
     if _mark:
         _mark(text.encode())
+
+
+def log(path):
+    """Begins the device's log in this file; None ends it."""
+    if _log:
+        _log(None if path is None else os.fsencode(path))
 
 
 @_READER

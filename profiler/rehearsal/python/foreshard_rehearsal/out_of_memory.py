@@ -6,7 +6,7 @@ from the call stack, so that nothing has to be watched before."""
 import re
 import sys
 
-from foreshard_rehearsal import imports, record, settings, user_code
+from foreshard_rehearsal import capture, imports, record, settings, user_code
 
 # Operators that other operators allocate their results with.
 _ALLOCATING = re.compile(r"(empty|new_empty|empty_like|empty_strided|empty_permuted|resize)_?$")
@@ -19,8 +19,10 @@ def install():
 def _watch():
     torch = sys.modules["torch"]
     torch._C._cuda_attach_out_of_memory_observer(_observed)
-    # One entry is enough to read the size of the request that failed.
-    torch.cuda.memory._record_memory_history("all", context=None, stacks="python", max_entries=1)
+    # The last entry has the size of the request that failed; a captured step needs all of them.
+    torch.cuda.memory._record_memory_history(
+        "all", context=None, stacks="python", max_entries=capture.ALLOCATIONS
+    )
 
 
 def _observed(device, segment_bytes, _total_bytes, _free_bytes):

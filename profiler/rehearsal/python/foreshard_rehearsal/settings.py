@@ -4,6 +4,7 @@ or a rank; the command has checked all of them."""
 import os
 
 RECORD = os.environ.get("FORESHARD_REHEARSAL_RECORD", "")  # the file that the command reads
+CAPTURE = os.environ.get("FORESHARD_REHEARSAL_CAPTURE", "")  # folder for the last step; "": none
 STEPS = int(os.environ.get("FORESHARD_REHEARSAL_STEPS", "3"))
 RANKS = int(os.environ.get("FORESHARD_REHEARSAL_RANKS", "1"))
 RANK = int(os.environ.get("FORESHARD_REHEARSAL_RANK", "0"))

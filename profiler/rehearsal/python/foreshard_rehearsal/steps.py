@@ -3,7 +3,7 @@ there, and the device's counts with them; after the last step that was asked for
 
 import sys
 
-from foreshard_rehearsal import device, imports, record, settings
+from foreshard_rehearsal import capture, device, imports, record, settings
 
 _PEAKS = {
     "peak_active_bytes": "active_bytes.all.peak",
@@ -37,5 +37,8 @@ def _stepped(optimizer, _arguments, _named):
     steps.append(step)
     device.mark(f"step {step['step']}")
     if len(steps) >= settings.STEPS:
+        capture.end(optimizer)
         record.leave(0)
+    if len(steps) == settings.STEPS - 1:
+        capture.begin()
     record.write()

@@ -1,0 +1,168 @@
+#include "profiler/rehearsal/program/captured_step.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "traces/import.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using nlohmann::json;
+using Called = DeviceCall::Kind;
+
+// A handle as C's %p writes it: (nil) or 0x...
+std::uint64_t handle(const std::string& text) {
+  if (text == "(nil)") return 0;
+  std::uint64_t value = 0;
+  const std::size_t begin = text.starts_with("0x") ? 2 : 0;
+  std::from_chars(text.data() + begin, text.data() + text.size(), value, 16);
+  return value;
+}
+
+// The rest of a line of the log behind its kind. False: there is no such kind of call.
+bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& call) {
+  std::string stream, event, skipped;
+  if (kind == "WAIT") {
+    line >> call.what >> event;
+    call.kind = call.what == "event"    ? Called::wait_event
+                : call.what == "stream" ? Called::wait_stream
+                                        : Called::wait_device;
+    (call.kind == Called::wait_event ? call.event : call.stream) = handle(event);
+    return true;
+  }
+  static constexpr std::array<std::pair<std::string_view, Called>, 8> kKinds{{
+      {"LAUNCH", Called::launch}, {"PRODUCT", Called::product}, {"CUDNN", Called::cudnn},
+      {"COLLECTIVE", Called::collective}, {"COPY", Called::copy}, {"SET", Called::set},
+      {"RECORD", Called::record}, {"AWAIT", Called::await},
+  }};
+  const auto* const found = std::find_if(kKinds.begin(), kKinds.end(),
+                                         [&](const auto& row) { return row.first == kind; });
+  if (found == kKinds.end()) return false;
+  call.kind = found->second;
+  line >> stream;
+  call.stream = handle(stream);
+  std::string communicator;
+  switch (call.kind) {
+    case Called::launch: line >> skipped >> skipped >> skipped >> call.what; break;
+    case Called::collective:
+      line >> call.what >> call.ranks >> call.bytes >> communicator;
+      call.communicator = handle(communicator);
+      break;
+    case Called::copy: line >> call.what >> call.bytes; break;
+    case Called::set: line >> call.bytes; break;
+    case Called::record:
+    case Called::await:
+      line >> event;
+      call.event = handle(event);
+      break;
+    default: break;
+  }
+  return true;
+}
+
+TensorArgument tensor(const json& value) {
+  return {value.at(0).get<std::uint64_t>(), value.at(1).get<std::int64_t>(),
+          value.at(2).get<std::string>()};
+}
+
+bool is_tensor(const json& value) {
+  return value.is_array() && value.size() == 3 && value[2].is_string();
+}
+
+Argument argument(const json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_boolean()) return static_cast<std::int64_t>(value.get<bool>());
+  if (is_tensor(value)) return tensor(value);
+  if (!value.is_array()) return {};
+  std::vector<TensorArgument> list;
+  for (const json& element : value) {
+    if (is_tensor(element)) list.push_back(tensor(element));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::int64_t TensorArgument::bytes() const {
+  static constexpr std::array<std::pair<std::string_view, int>, 10> kSizes{{
+      {"bfloat16", 2}, {"float16", 2}, {"int16", 2}, {"float64", 8}, {"int64", 8},
+      {"complex64", 8}, {"complex128", 16}, {"bool", 1}, {"uint8", 1}, {"int8", 1},
+  }};
+  for (const auto& [name, size] : kSizes) {
+    if (type == name) return elements * size;
+  }
+  return elements * (type.starts_with("float8") ? 1 : 4);
+}
+
+Result<DeviceLog> read_device_log(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return fail(path, "", "cannot be read; expected the device's log");
+  DeviceLog log;
+  std::string text;
+  while (std::getline(file, text)) {
+    std::istringstream line(text);
+    std::string time, thread, kind;
+    DeviceCall call;
+    line >> time >> thread >> call.correlation >> call.external >> kind;
+    if (kind == "STREAM") {
+      std::string stream;
+      int priority = 0;
+      line >> stream >> priority;
+      log.priorities[handle(stream)] = priority;
+    } else if (read_call(line, kind, call)) {
+      log.calls.push_back(std::move(call));
+    }
+  }
+  return log;
+}
+
+Result<void> read_operators(const std::string& path, CapturedStep& step) {
+  std::ifstream file(path);
+  const json all = json::parse(file, nullptr, false);
+  const auto addresses = [&](const char* name) {
+    return all.at("tensors").at(name).get<std::vector<std::uint64_t>>();
+  };
+  try {
+    for (const auto& [id, row] : all.at("operators").items()) {
+      CapturedOperator& made = step.operators[std::stoll(id)];
+      made.name = row.at(0);
+      made.caller = row.at(1);
+      for (const json& value : row.at(2)) made.arguments.push_back(argument(value));
+    }
+    for (const json& group : all.at("groups")) {
+      step.groups[group.at("communicator").get<std::uint64_t>()] = {group.at("name"),
+                                                                    group.at("ranks")};
+    }
+    step.parameters = addresses("parameters");
+    step.gradients = addresses("gradients");
+    step.optimizer_states = addresses("optimizer_states");
+  } catch (const std::exception&) {
+    return fail(path, "", "is damaged; expected what the hooks of a rehearsal wrote");
+  }
+  return {};
+}
+
+Result<CapturedStep> read_captured_step(const std::string& folder) {
+  CapturedStep step;
+  auto profiles = traces::import_kineto({folder + "/profile.json"});
+  if (!profiles) return tl::unexpected(profiles.error());
+  step.profile = std::move(profiles->front());
+  auto log = read_device_log(folder + "/device.log");
+  if (!log) return tl::unexpected(log.error());
+  step.log = std::move(*log);
+  auto allocations = traces::read_snapshot(folder + "/allocations.pickle");
+  if (!allocations) return tl::unexpected(allocations.error());
+  step.allocations = std::move(*allocations);
+  if (auto ok = read_operators(folder + "/operators.json", step); !ok) return tl::unexpected(ok.error());
+  return step;
+}
+
+}  // namespace foreshard::profiler

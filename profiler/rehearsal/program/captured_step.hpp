@@ -1,0 +1,88 @@
+// What the hooks of a rehearsal left of its last step (python/foreshard_rehearsal/capture.py), read and
+// joined: a call of the device's, the operator that made it, and what PyTorch's profile says of both.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "models/base/error.hpp"
+#include "traces/snapshot/snapshot.hpp"
+#include "traces/trace.hpp"
+
+namespace foreshard::profiler {
+
+// A call that issued work or ordered it, as the device's log has it (device/log.hpp).
+struct DeviceCall {
+  enum class Kind : std::uint8_t {
+    launch,
+    product,
+    cudnn,
+    collective,
+    copy,
+    set,
+    record,        // `event` on `stream`
+    await,         // `stream` waits for `event`
+    wait_event,    // the host waits for `event`,
+    wait_stream,   // for all of `stream`,
+    wait_device,   // for all streams
+  };
+  Kind kind = Kind::launch;
+  std::int64_t correlation = 0;   // 0: it was not profiled
+  std::int64_t external = 0;      // the operator's number, 0: of none
+  std::uint64_t stream = 0;       // handle, 0: the default stream
+  std::uint64_t event = 0;        // handle
+  std::uint64_t communicator = 0; // handle
+  int ranks = 0;                  // of collectives
+  std::int64_t bytes = 0;         // of copies, fills and collectives
+  std::string what;               // kernel, collective, direction of a copy
+};
+
+struct DeviceLog {
+  std::vector<DeviceCall> calls;               // in order
+  std::map<std::uint64_t, int> priorities;     // of streams that were made, by handle
+};
+
+// An operator's argument. Elements of a tensor are those of its storage that it reaches.
+struct TensorArgument {
+  std::uint64_t address = 0;
+  std::int64_t elements = 0;
+  std::string type;  // "bfloat16"
+
+  std::int64_t bytes() const;
+};
+using Argument =
+    std::variant<std::monostate, std::int64_t, TensorArgument, std::vector<TensorArgument>>;
+
+struct CapturedOperator {
+  std::string name;
+  std::int64_t caller = 0;  // the operator that called it, 0: none
+  std::vector<Argument> arguments;
+};
+
+struct CapturedGroup {
+  std::string name;
+  std::vector<int> ranks;
+};
+
+struct CapturedStep {
+  traces::Trace profile;
+  DeviceLog log;
+  traces::Snapshot allocations;
+  std::unordered_map<std::int64_t, CapturedOperator> operators;  // by external id
+  std::map<std::uint64_t, CapturedGroup> groups;                 // by communicator
+  std::vector<std::uint64_t> parameters, gradients, optimizer_states;  // addresses
+};
+
+// `folder` is the hooks' own. Errors name the file of it that is damaged.
+Result<CapturedStep> read_captured_step(const std::string& folder);
+
+// Parts of it.
+Result<DeviceLog> read_device_log(const std::string& path);
+Result<void> read_operators(const std::string& path, CapturedStep& step);
+
+}  // namespace foreshard::profiler

@@ -1,0 +1,504 @@
+#include "profiler/rehearsal/program/step_program.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "models/base/figures.hpp"
+#include "profiler/rehearsal/program/moments.hpp"
+#include "profiler/rehearsal/program/operator_cost.hpp"
+#include "profiler/rehearsal/program/profiled_calls.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+using traces::AllocatorAction;
+
+using Called = DeviceCall::Kind;
+
+CostKey bytes_key(Operator op, std::int64_t bytes, std::int64_t ranks = 0) {
+  return {op, DType::fp32, DType::fp32, DType::fp32, {bytes, ranks}};
+}
+
+// Operators that our own lowering calls by the name of their key, whoever launches them.
+bool has_own_name(Operator op) {
+  switch (op) {
+    case Operator::shard_cast:
+    case Operator::all_gather_copy_in:
+    case Operator::all_gather_copy_out:
+    case Operator::copy_slice:
+    case Operator::reduce_scatter_copy_in:
+    case Operator::transpose:
+    case Operator::adamw:
+    case Operator::sgd:
+    case Operator::fill_zero: return true;
+    default: return is_matmul(op);
+  }
+}
+
+// The rows of a program's tables, each made when it is first used.
+class Tables {
+ public:
+  Tables(RankProgram& program, const CapturedStep& step) : program_(program), step_(step) {
+    stream(0);
+  }
+
+  Stream stream(std::uint64_t handle) {
+    const auto [found, is_new] = streams_.emplace(handle, program_.streams.size());
+    if (is_new) {
+      const auto priority = step_.log.priorities.find(handle);
+      const bool is_known = priority != step_.log.priorities.end();
+      program_.streams.push_back({"", StreamRole::compute, is_known ? priority->second : 0});
+    }
+    return static_cast<Stream>(found->second);
+  }
+
+  Group group(std::uint64_t communicator, int ranks) {
+    const auto known = step_.groups.find(communicator);
+    if (known == step_.groups.end()) return intern({"group of " + std::to_string(ranks), ranks, 1});
+    const auto& members = known->second.ranks;
+    const int stride = members.size() > 1 ? members[1] - members[0] : 1;
+    return intern({known->second.name, static_cast<int>(members.size()), stride});
+  }
+
+  NameId name(const std::string& text) {
+    const auto [found, is_new] = names_.emplace(text, program_.own_names.size());
+    if (is_new) program_.own_names.push_back(text);
+    return static_cast<NameId>(found->second);
+  }
+
+  UnitId unit(const std::string& text) {
+    if (text.empty()) return kNone;
+    const auto [found, is_new] = units_.emplace(text, program_.units.size());
+    if (is_new) program_.units.emplace_back().name = text;
+    return static_cast<UnitId>(found->second);
+  }
+
+  OperatorId op(const std::string& text, int launches) {
+    const auto [found, is_new] =
+        operators_.emplace(std::pair(text, launches), program_.operators.size());
+    if (is_new) program_.operators.push_back({text, false, launches});
+    return static_cast<OperatorId>(found->second);
+  }
+
+  // A row for each operator, as some are priced by their names.
+  CostKeyId cost_key(const CostKey& key, OperatorId op) {
+    const auto [found, is_new] =
+        cost_keys_.emplace(std::pair(text(key), op), program_.cost_keys.size());
+    if (is_new) program_.cost_keys.push_back(key);
+    return static_cast<CostKeyId>(found->second);
+  }
+
+ private:
+  Group intern(const GroupInfo& info) {
+    auto found = std::find(program_.groups.begin(), program_.groups.end(), info);
+    if (found == program_.groups.end()) found = program_.groups.insert(found, info);
+    return static_cast<Group>(found - program_.groups.begin());
+  }
+
+  RankProgram& program_;
+  const CapturedStep& step_;
+  std::unordered_map<std::uint64_t, std::size_t> streams_;
+  std::unordered_map<std::string, std::size_t> names_, units_;
+  std::map<std::pair<std::string, int>, std::size_t> operators_;
+  std::map<std::pair<std::string, OperatorId>, std::size_t> cost_keys_;
+};
+
+class Builder {
+ public:
+  explicit Builder(const CapturedStep& step)
+      : step_(step),
+        profiled_(step.profile),
+        moments_(moments_of(step, profiled_)),
+        tables_(result_.program, step) {
+    result_.program.device.kind = DeviceKind::cuda;
+    result_.program.programs.resize(2);
+    for (const DeviceCall& call : step.log.calls) {
+      if (is_kernel(call.kind)) ++works_[owner(call)].launches;
+    }
+  }
+
+  RehearsedProgram build() {
+    for (std::size_t n = 0; n < moments_.before; ++n) memory(moments_.history[n]);
+    begin_step();
+    for (const Moment& moment : moments_.all) emit(moment);
+    end_step();
+    name_streams();
+    return std::move(result_);
+  }
+
+ private:
+  // What the kernels that one operator launches have in common.
+  struct Work {
+    int launches = 0;
+    CostKey key;
+    OperatorId op = kNone;
+  };
+  // An operator with a key is known by its beginning, any other by its number.
+  using Owner = std::pair<bool, std::int64_t>;
+  struct OwnerHash {
+    std::size_t operator()(const Owner& of) const {
+      return std::hash<std::int64_t>()(of.second) * 2 + (of.first ? 1 : 0);
+    }
+  };
+
+  static bool is_kernel(Called kind) {
+    return kind == Called::launch || kind == Called::product || kind == Called::cudnn;
+  }
+
+  Owner owner(const DeviceCall& call) const {
+    const ProfiledCall& profiled = profiled_.of(call.correlation);
+    const KeyedOperator* const keyed =
+        profiled.cost_key.empty() ? nullptr : profiled_.keyed_around(profiled);
+    if (keyed != nullptr) return {true, keyed->start_ns};
+    return {false, call.external != 0 ? call.external : -call.correlation};
+  }
+
+  void begin_step() {
+    for (const auto& [address, buffer] : live_) found_.insert(buffer);
+    categorize(step_.parameters, Category::parameters);
+    categorize(step_.optimizer_states, Category::optimizer_states);
+    in_step_ = true;
+  }
+
+  void categorize(const std::vector<std::uint64_t>& addresses, Category category) {
+    for (const std::uint64_t address : addresses) {
+      const auto found = live_.find(address);
+      if (found != live_.end()) buffer(found->second).category = category;
+    }
+  }
+
+  Buffer& buffer(BufferId id) { return result_.program.buffers[static_cast<std::size_t>(id)]; }
+  Program& program() { return result_.program.programs[in_step_ ? 1 : 0]; }
+
+  Instruction& add(Kind kind, Stream on, std::int32_t target = kNone) {
+    Instruction& i = program().instructions.emplace_back();
+    i.kind = kind;
+    i.stream = on;
+    i.phase = phase_;
+    i.micro_step = micro_step_;
+    i.unit = unit_;
+    i.target = target;
+    return i;
+  }
+
+  void emit(const Moment& moment) {
+    switch (moment.what) {
+      case Moment::What::memory: return memory(moments_.history[moment.index]);
+      case Moment::What::call: return call(step_.log.calls[moment.index]);
+      case Moment::What::range_begin: {
+        const traces::Event event = step_.profile.events[moment.index];
+        ranges_.push_back(step_.profile.strings[event.name]);
+        add(Kind::range_begin, Stream{}, tables_.name(ranges_.back()));
+        return;
+      }
+      case Moment::What::range_end:
+        add(Kind::range_end, Stream{}, tables_.name(ranges_.back()));
+        ranges_.pop_back();
+        return;
+    }
+  }
+
+  // --- memory ---
+
+  void memory(const traces::SnapshotEvent& event) {
+    const auto address = static_cast<std::uint64_t>(event.address);
+    if (event.action == AllocatorAction::alloc && event.bytes > 0) {
+      allocate(address, event);
+    } else if (event.action == AllocatorAction::free_completed) {
+      const auto found = live_.find(address);
+      if (found == live_.end()) return;
+      const BufferId id = found->second;
+      live_.erase(found);
+      free(id);
+    }
+  }
+
+  void allocate(std::uint64_t address, const traces::SnapshotEvent& event) {
+    const auto id = static_cast<BufferId>(result_.program.buffers.size());
+    Buffer& made = result_.program.buffers.emplace_back();
+    made.bytes = event.bytes;
+    made.pool = tables_.stream(static_cast<std::uint64_t>(event.stream));
+    made.category = category_now();
+    made_in_.push_back(phase_);
+    live_[address] = id;
+    if (in_step_) {
+      allocated_ += event.bytes;
+      unnamed_.push_back(id);
+    }
+    add(Kind::alloc, made.pool, id);
+  }
+
+  void free(BufferId id) {
+    Buffer& freed = buffer(id);
+    const Phase made_in = made_in_[static_cast<std::size_t>(id)];
+    const bool was_saved = phase_ == Phase::backward &&
+                           (made_in == Phase::forward || made_in == Phase::loss);
+    if (was_saved && freed.category == Category::temporaries) {
+      freed.category = Category::activations;
+    }
+    if (in_step_ && found_.contains(id)) left_.push_back(id);
+    add(Kind::free, freed.pool, id);
+  }
+
+  // By the innermost of FSDP's ranges.
+  Category category_now() const {
+    for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range) {
+      if (range->starts_with("FSDP::all_gather_copy_out")) return Category::unsharded_parameters;
+      if (range->starts_with("FSDP::all_gather")) return Category::all_gather;
+      if (range->starts_with("FSDP::post_backward_reduce")) return Category::reduce_scatter;
+    }
+    return Category::temporaries;
+  }
+
+  // What was allocated since the work before is of this one.
+  void name_allocations(const std::string& of) {
+    for (const BufferId id : unnamed_) {
+      buffer(id).unit = unit_;
+      buffer(id).role = tables_.name(of);
+    }
+    unnamed_.clear();
+  }
+
+  // --- order ---
+
+  void call(const DeviceCall& call) {
+    switch (call.kind) {
+      case Called::record:
+        events_[call.event] = program().events++;
+        add(Kind::record_event, tables_.stream(call.stream), events_[call.event]);
+        return;
+      case Called::await: return wait(Kind::wait_event, call);
+      case Called::wait_event: return wait(Kind::host_wait, call);
+      case Called::wait_stream: return wait_for(tables_.stream(call.stream));
+      case Called::wait_device:
+        for (std::size_t s = 0; s < result_.program.streams.size(); ++s) {
+          wait_for(static_cast<Stream>(s));
+        }
+        return;
+      default: return work(call);
+    }
+  }
+
+  // What was recorded before the step has long been reached.
+  void wait(Kind kind, const DeviceCall& call) {
+    const auto event = events_.find(call.event);
+    if (event != events_.end()) add(kind, tables_.stream(call.stream), event->second);
+  }
+
+  void wait_for(Stream on) {
+    const EventId event = program().events++;
+    add(Kind::record_event, on, event);
+    add(Kind::host_wait, on, event);
+  }
+
+  // --- work ---
+
+  void work(const DeviceCall& call) {
+    const ProfiledCall& profiled = profiled_.of(call.correlation);
+    enter(profiled);
+    switch (call.kind) {
+      case Called::collective: return collective(call, profiled);
+      case Called::copy: return copy(call);
+      case Called::set:
+        return launch(call, bytes_key(Operator::fill_zero, call.bytes),
+                      tables_.op("fill_zero", 1), call.external);
+      default: return kernel(call, profiled);
+    }
+  }
+
+  void enter(const ProfiledCall& profiled) {
+    unit_ = tables_.unit(profiled.unit);
+    if (profiled.phase == "forward") {
+      if (phase_ == Phase::backward || is_after_backward_) ++micro_step_;
+      phase_ = Phase::forward;
+      is_after_backward_ = false;
+    } else if (profiled.phase == "backward") {
+      phase_ = Phase::backward;
+    } else if (profiled.phase == "optimizer") {
+      phase_ = Phase::optimizer;
+    } else if (phase_ == Phase::forward) {
+      phase_ = Phase::loss;
+    } else if (phase_ == Phase::backward) {
+      is_after_backward_ = true;
+      phase_ = Phase::optimizer;  // gradients are clipped
+    }
+  }
+
+  Instruction& append(Kind kind, Stream on, const CostKey& key, OperatorId op) {
+    Instruction& i = add(kind, on);
+    i.op = op;
+    i.cost_key = tables_.cost_key(key, op);
+    i.operands = static_cast<std::int32_t>(program().operands.size());
+    const std::string name(result_.program.operator_name(i));
+    name_allocations(name);
+    works_on_[on].insert(name);
+    return i;
+  }
+
+  void launch(const DeviceCall& call, const CostKey& key, OperatorId op, std::int64_t external) {
+    Instruction& i = append(Kind::launch, tables_.stream(call.stream), key, op);
+    const auto made_by = step_.operators.find(external);
+    if (made_by == step_.operators.end()) return;
+    for (const Argument& argument : made_by->second.arguments) {
+      if (const auto* const one = std::get_if<TensorArgument>(&argument)) read(i, *one);
+      if (const auto* const list = std::get_if<std::vector<TensorArgument>>(&argument)) {
+        for (const TensorArgument& tensor : *list) read(i, tensor);
+      }
+    }
+  }
+
+  void read(Instruction& i, const TensorArgument& tensor) {
+    const auto found = live_.find(tensor.address);
+    if (found == live_.end()) return;
+    program().operands.push_back(found->second);
+    ++i.reads;
+  }
+
+  void kernel(const DeviceCall& call, const ProfiledCall& profiled) {
+    Work& work = works_.at(owner(call));
+    if (work.op == kNone) describe(work, call, profiled);
+    launch(call, work.key, work.op, call.external);
+  }
+
+  void describe(Work& work, const DeviceCall& call, const ProfiledCall& profiled) {
+    const auto made_by = step_.operators.find(call.external);
+    const bool has_operator = made_by != step_.operators.end();
+    const std::string& kernel = profiled.kernel.empty() ? call.what : profiled.kernel;
+    std::string name = has_operator ? made_by->second.name : kernel;
+    if (!profiled.cost_key.empty() && parse_cost_key(profiled.cost_key, work.key)) {
+      const KeyedOperator* const keyed = profiled_.keyed_around(profiled);
+      if (keyed != nullptr) name = keyed->name;
+    } else if (has_operator) {
+      work.key = cost_of(made_by->second, kernel, allocated_);
+    } else {
+      work.key = bytes_key(Operator::opaque, 0);
+    }
+    allocated_ = 0;
+    if (has_own_name(work.key.op)) name = foreshard::name(work.key.op);
+    work.op = tables_.op(name, work.launches);
+  }
+
+  void copy(const DeviceCall& call) {
+    const Operator direction = call.what == "host-to-device"   ? Operator::copy_host_to_device
+                               : call.what == "device-to-host" ? Operator::copy_device_to_host
+                                                               : Operator::copy_device_to_device;
+    if (call.what == "host-to-host") return;
+    append(Kind::copy, tables_.stream(call.stream), bytes_key(direction, call.bytes), kNone);
+  }
+
+  void collective(const DeviceCall& call, const ProfiledCall& profiled) {
+    const Group group = tables_.group(call.communicator, call.ranks);
+    CostKey key;
+    if (profiled.cost_key.empty() || !parse_cost_key(profiled.cost_key, key) ||
+        !is_collective(key.op)) {
+      key = collective_key(call);
+    }
+    const bool is_named = foreshard::name(key.op) == call.what;
+    const OperatorId op = is_named ? kNone : tables_.op(call.what, 1);
+    append(Kind::collective, tables_.stream(call.stream), key, op).group = group;
+  }
+
+  // NCCL's other collectives take about as long as a gather of what they deliver.
+  CostKey collective_key(const DeviceCall& call) {
+    if (call.what == "all_reduce") return bytes_key(Operator::all_reduce, call.bytes, call.ranks);
+    if (call.what == "all_gather" || call.what == "reduce_scatter") {
+      return bytes_key(operator_named(call.what), call.bytes * call.ranks, call.ranks);
+    }
+    note(call.what + " is timed as an all-gather of as many bytes");
+    return bytes_key(Operator::all_gather, call.bytes, call.ranks);
+  }
+
+  void note(const std::string& sentence) {
+    auto& notes = result_.notes;
+    if (std::find(notes.begin(), notes.end(), sentence) == notes.end()) notes.push_back(sentence);
+  }
+
+  // --- the end ---
+
+  void end_step() {
+    categorize(step_.gradients, Category::gradients);
+    categorize(step_.optimizer_states, Category::optimizer_states);
+    // By size and pool, in the order in which they were freed.
+    std::map<std::pair<std::int64_t, Stream>, std::deque<BufferId>> left;
+    for (const BufferId id : left_) left[{buffer(id).bytes, buffer(id).pool}].push_back(id);
+    std::vector<BufferId> made;
+    for (const auto& [address, id] : live_) {
+      if (!found_.contains(id)) made.push_back(id);
+    }
+    std::sort(made.begin(), made.end());
+    std::int64_t grown = 0;
+    for (const BufferId id : made) {
+      auto& like = left[{buffer(id).bytes, buffer(id).pool}];
+      if (like.empty()) {
+        add(Kind::free, buffer(id).pool, id);
+        grown += buffer(id).bytes;
+        continue;
+      }
+      buffer(like.front()).category = buffer(id).category;
+      result_.program.carried.push_back({id, like.front()});
+      like.pop_front();
+    }
+    std::unordered_set<BufferId> kept;
+    for (const auto& [size, ids] : left) kept.insert(ids.begin(), ids.end());
+    std::erase_if(program().instructions, [&](const Instruction& i) {
+      return i.kind == Kind::free && kept.contains(i.target);
+    });
+    if (grown > 0) {
+      note("the step leaves " + binary_bytes(grown) +
+           " that it did not find; in the program it frees them");
+    }
+  }
+
+  // A stream is called what runs on it, if that is one thing.
+  void name_streams() {
+    auto& streams = result_.program.streams;
+    std::set<std::string> taken{"compute"};
+    streams[0].name = "compute";
+    for (std::size_t s = 1; s < streams.size(); ++s) {
+      const std::set<std::string>& works = works_on_[static_cast<Stream>(s)];
+      const std::string base = works.size() == 1 ? *works.begin() : "stream " + std::to_string(s);
+      std::string name = base;
+      for (int n = 2; !taken.insert(name).second; ++n) name = base + " " + std::to_string(n);
+      streams[s].name = name;
+      const auto is_copy_of_host = [](const std::string& work) {
+        return work.starts_with("copy_host") || work.starts_with("copy_device_to_host");
+      };
+      if (std::ranges::all_of(works, is_copy_of_host)) streams[s].role = StreamRole::copy;
+      else if (works.size() <= 2) streams[s].role = StreamRole::communication;
+    }
+  }
+
+  RehearsedProgram result_;
+  const CapturedStep& step_;
+  const ProfiledCalls profiled_;
+  const Moments moments_;
+  Tables tables_;
+  std::unordered_map<Owner, Work, OwnerHash> works_;
+  std::unordered_map<std::uint64_t, BufferId> live_;  // by address
+  std::unordered_set<BufferId> found_;                // that the step found
+  std::vector<BufferId> left_;                        // and freed
+  std::vector<BufferId> unnamed_;                     // allocated since the last work
+  std::vector<Phase> made_in_;                        // by buffer
+  std::int64_t allocated_ = 0;                        // bytes, since an operator began to launch
+  std::unordered_map<std::uint64_t, EventId> events_;  // by handle, as it was recorded last
+  std::map<Stream, std::set<std::string>> works_on_;
+  std::vector<std::string> ranges_;  // that are open
+  Phase phase_ = Phase::setup;
+  std::int16_t micro_step_ = 0;
+  UnitId unit_ = kNone;
+  bool in_step_ = false, is_after_backward_ = false;
+};
+
+}  // namespace
+
+RehearsedProgram step_program(const CapturedStep& step) {
+  return Builder(step).build();
+}
+
+}  // namespace foreshard::profiler

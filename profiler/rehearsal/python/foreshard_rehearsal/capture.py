@@ -1,0 +1,132 @@
+"""What the last step does, for the step program that is made of it. The command reads four files:
+
+  profile.json        PyTorch's own profile: operators with shapes, allocations, and the null device's
+                      records of what each operator launched
+  device.log          the device's log, which has what orders streams
+  allocations.pickle  the allocator's own history since the device was first used
+  operators.json      what the profile leaves out: {"operators": {external id: [name, external id of the
+                      operator that calls it or 0, arguments]}, "groups": [{"communicator": handle,
+                      "name": text, "ranks": [rank]}], "tensors": {"parameters": [address],
+                      "optimizer_states": [address]}}. An argument is a tensor, [address of its
+                      storage, elements, type]; a list of those; a number; or null
+
+Only the last step is profiled, since profiles slow the host down."""
+
+import json
+import os
+import pickle
+import sys
+
+from foreshard_rehearsal import device, record, settings
+
+# Entries of the allocator's history: more than a few steps make; the buffer grows as it fills.
+ALLOCATIONS = 10_000_000 if settings.CAPTURE else 1
+_profiler = None
+
+
+def begin():
+    global _profiler
+    if not settings.CAPTURE:
+        return
+    torch = sys.modules["torch"]
+    activities = torch.profiler.ProfilerActivity
+    profiler = torch.profiler.profile(
+        activities=[activities.CPU, activities.CUDA],
+        record_shapes=True,
+        profile_memory=True,
+        acc_events=True,
+    )
+    try:
+        profiler.start()
+    except RuntimeError as error:
+        record.note(f"the last step has no program, since it could not be profiled: {error}")
+        return
+    device.log(_path("device.log"))
+    _profiler = profiler
+
+
+def end(optimizer):
+    global _profiler
+    if _profiler is None:
+        return
+    device.log(None)
+    profiler, _profiler = _profiler, None
+    profiler.stop()
+    profiler.export_chrome_trace(_path("profile.json"))
+    with open(_path("allocations.pickle"), "wb") as file:
+        pickle.dump(sys.modules["torch"].cuda.memory._snapshot(), file)
+    tree = profiler.profiler.kineto_results.experimental_event_tree()
+    with open(_path("operators.json"), "w", encoding="utf-8") as file:
+        json.dump(
+            {
+                "operators": dict(_operators(tree)),
+                "groups": list(_groups()),
+                "tensors": _tensors(optimizer),
+            },
+            file,
+        )
+    record.facts()["captured"] = True
+
+
+def _path(name):
+    return os.path.join(settings.CAPTURE, name)
+
+
+def _operators(roots):
+    operator = sys.modules["torch"]._C._profiler._EventType.TorchOp
+    nodes = [(root, 0) for root in roots]
+    while nodes:
+        node, caller = nodes.pop()
+        if node.tag == operator:
+            arguments = [_argument(value) for value in node.extra_fields.inputs]
+            yield node.correlation_id, [node.name, caller, arguments]
+            caller = node.correlation_id
+        nodes.extend((child, caller) for child in node.children)
+
+
+def _argument(value):
+    if isinstance(value, list):
+        return [_argument(element) for element in value]
+    sizes = getattr(value, "sizes", None)
+    if sizes is None:
+        return value if isinstance(value, (bool, int)) else None
+    elements = 1
+    for size, stride in zip(sizes, value.strides):
+        elements *= 1 if stride == 0 else size  # an expanded dimension is stored once
+    return [value.storage_data_ptr or 0, elements, str(value.dtype).removeprefix("torch.")]
+
+
+def _tensors(optimizer):
+    """What the optimizer holds, by the addresses of its tensors on the device."""
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    states = [value for state in optimizer.state.values() for value in state.values()]
+    return {
+        "parameters": list(_addresses(parameters)),
+        "gradients": list(_addresses(p.grad for p in parameters)),
+        "optimizer_states": list(_addresses(states)),
+    }
+
+
+def _addresses(tensors):
+    for tensor in tensors:
+        tensor = getattr(tensor, "_local_tensor", tensor)
+        if getattr(tensor, "is_cuda", False):
+            yield tensor.untyped_storage().data_ptr()
+
+
+def _groups():
+    """Of the process groups that have a communicator on the device."""
+    module = sys.modules.get("torch.distributed.distributed_c10d")
+    if module is None or not module.is_initialized():
+        return
+    torch = sys.modules["torch"]
+    for group, ranks in module._world.pg_group_ranks.items():
+        try:
+            communicator = group._get_backend(torch.device("cuda"))._comm_ptr()
+        except (AttributeError, RuntimeError):
+            continue  # gloo's, or none was ever needed
+        yield {
+            "communicator": communicator,
+            "name": getattr(group, "group_desc", "") or "",
+            "ranks": sorted(ranks),
+        }
