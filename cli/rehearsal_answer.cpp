@@ -186,7 +186,10 @@ std::string RehearsalAnswer::memory_text() const {
   if (steps_.empty()) return "No optimizer stepped on the device, so nothing is known.\n";
   const auto peak =
       std::max_element(steps_.begin(), steps_.end(), [](const auto& a, const auto& b) {
-        return a.at("peak_reserved_bytes") < b.at("peak_reserved_bytes");
+        const auto peaks = [](const ordered_json& row) {
+          return std::pair(row.at("peak_reserved_bytes"), row.at("peak_allocated_bytes"));
+        };
+        return peaks(a) < peaks(b);
       });
   return "It fits: " + bytes_of(*peak, "peak_allocated_bytes") + " allocated, " +
          bytes_of(*peak, "peak_reserved_bytes") + " reserved at the peak of step " +

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_limits.hpp"
+#include "models/llama/module_paths.hpp"
 #include "models/program/check_program.hpp"
 #include "models/program/check_set.hpp"
 
@@ -227,7 +228,12 @@ RankProgram program_of(const Node& node) {
       node["operators"], [](const Node& n, auto& o) { n.row(o.name, o.only_moves_data, o.launches); });
   p.units = rows<UnitLayout>(node["units"], [](const Node& n, auto& unit) { n.read(unit.name); });
   p.tree = ModuleTree(
-      rows<Module>(node["modules"], [](const Node& n, auto& module) { n.read(module.path); }), {});
+      rows<Module>(node["modules"],
+                   [](const Node& n, auto& module) {
+                     n.read(module.path);
+                     module.layer = layer_in(module.path);
+                   }),
+      {});
   p.own_names = rows<std::string>(node["names"], kValue);
   p.cost_keys = rows<CostKey>(node["cost_keys"], kValue);
   p.buffers = rows<Buffer>(node["buffers"], [](const Node& n, auto& b) {

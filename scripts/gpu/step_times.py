@@ -253,7 +253,7 @@ def measure(reference, case, kineto_path):
 
 def run_case(reference, entry, out, file):
     start = time.time()
-    case = {**reference.DEFAULTS, "compile": 0, **entry}
+    case = reference.full({"compile": 0, **entry})
     kineto = case.pop("kineto", 0)
     kineto_path = os.path.join(out, "kineto", case["id"] + ".json.gz") if kineto else None
     answer = reference.child(lambda: measure(reference, case, kineto_path))

@@ -183,7 +183,7 @@ class HostPricer {
     const bool is_model = is_of_model(program_, i);
     const bool is_compiled = is_model && compiled_.has(layer);
     const auto way = is_compiled || is_generated(i) ? Way::compiled : way_of(i.phase);
-    double ns = call(time_of(way, i), i.reads + i.writes);
+    double ns = call(time_of(way, i), i.reads + i.writes) / launches_of(i);
     if (is_compiled) {
       const Region region{layer, i.phase, i.micro_step};
       if (!(in_region_ == region)) ns += regions_[static_cast<std::size_t>(way_of(i.phase))];
@@ -195,6 +195,11 @@ class HostPricer {
       }
     }
     return ns;
+  }
+
+  // That share what their operator takes.
+  int launches_of(const Instruction& i) const {
+    return i.op == kNone ? 1 : program_.operators[static_cast<std::size_t>(i.op)].launches;
   }
 
   const HostTime& time_of(Way way, const Instruction& i) {

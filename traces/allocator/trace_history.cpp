@@ -34,21 +34,24 @@ std::vector<int> ranks_with_memory(const Trace& trace) {
 
 Result<AllocatorHistory> history_of(const Trace& trace, int rank, const std::string& file) {
   const auto plan_toml = trace.metadata.find("plan");
-  if (plan_toml == trace.metadata.end() || plan_toml->second.empty()) {
+  const bool has_plan = plan_toml != trace.metadata.end() && !plan_toml->second.empty();
+  if (!has_plan && !trace.metadata.contains("programs")) {
     return fail(file, "",
                 "is a trace without the allocator's segments from the start of the run; expected a "
                 "trace written by foreshard train or predict, a CUDA memory snapshot or an "
                 "allocator event list");
   }
-  const auto plan = parse_plan(plan_toml->second, file + ": plan");
-  if (!plan) return tl::unexpected(plan.error());
   AllocatorHistory history;
-  history.rules = plan->allocator;
+  if (has_plan) {
+    const auto plan = parse_plan(plan_toml->second, file + ": plan");
+    if (!plan) return tl::unexpected(plan.error());
+    history.rules = plan->allocator;
+  }
   std::vector<RecordedStream> streams;
   for (const MemoryEvent& event : trace.memory) {
     if (event.on_host || event.rank != rank || is_outside(event.action)) continue;
     HistoryEvent out;
-    out.action = action_of(event.action, plan->allocator.expandable_segments);
+    out.action = action_of(event.action, history.rules.expandable_segments);
     out.address = event.address;
     const bool is_segment = reserves(out.action) || releases(out.action);
     out.bytes = is_segment || event.requested == 0 ? event.bytes : event.requested;

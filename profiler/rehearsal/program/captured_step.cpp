@@ -56,6 +56,9 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
       line >> call.what >> call.ranks >> call.bytes >> communicator;
       call.communicator = handle(communicator);
       break;
+    case Called::product:
+      for (std::int64_t& size : call.product) line >> size;
+      break;
     case Called::copy: line >> call.what >> call.bytes; break;
     case Called::set: line >> call.bytes; break;
     case Called::record:
@@ -70,16 +73,16 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
 
 TensorArgument tensor(const json& value) {
   return {value.at(0).get<std::uint64_t>(), value.at(1).get<std::int64_t>(),
-          value.at(2).get<std::string>()};
+          value.at(2).get<std::string>(), value.at(3).get<std::vector<std::int64_t>>()};
 }
 
 bool is_tensor(const json& value) {
-  return value.is_array() && value.size() == 3 && value[2].is_string();
+  return value.is_array() && value.size() == 4 && value[2].is_string();
 }
 
 Argument argument(const json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_boolean()) return static_cast<std::int64_t>(value.get<bool>());
+  if (value.is_boolean()) return value.get<bool>();
   if (is_tensor(value)) return tensor(value);
   if (!value.is_array()) return {};
   std::vector<TensorArgument> list;
@@ -134,8 +137,9 @@ Result<void> read_operators(const std::string& path, CapturedStep& step) {
     for (const auto& [id, row] : all.at("operators").items()) {
       CapturedOperator& made = step.operators[std::stoll(id)];
       made.name = row.at(0);
-      made.caller = row.at(1);
-      for (const json& value : row.at(2)) made.arguments.push_back(argument(value));
+      if (row.at(1).is_string()) made.module = row.at(1);
+      made.is_again = row.at(2);
+      for (const json& value : row.at(3)) made.arguments.push_back(argument(value));
     }
     for (const json& group : all.at("groups")) {
       step.groups[group.at("communicator").get<std::uint64_t>()] = {group.at("name"),

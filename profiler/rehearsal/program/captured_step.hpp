@@ -2,6 +2,7 @@
 // joined: a call of the device's, the operator that made it, and what PyTorch's profile says of both.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +41,7 @@ struct DeviceCall {
   int ranks = 0;                  // of collectives
   std::int64_t bytes = 0;         // of copies, fills and collectives
   std::string what;               // kernel, collective, direction of a copy
+  std::array<std::int64_t, 4> product{};  // m, n, k and how many
 };
 
 struct DeviceLog {
@@ -51,16 +53,18 @@ struct DeviceLog {
 struct TensorArgument {
   std::uint64_t address = 0;
   std::int64_t elements = 0;
-  std::string type;  // "bfloat16"
+  std::string type;                 // "bfloat16"
+  std::vector<std::int64_t> sizes;  // empty: unknown, or of no dimensions
 
   std::int64_t bytes() const;
 };
 using Argument =
-    std::variant<std::monostate, std::int64_t, TensorArgument, std::vector<TensorArgument>>;
+    std::variant<std::monostate, bool, std::int64_t, TensorArgument, std::vector<TensorArgument>>;
 
 struct CapturedOperator {
   std::string name;
-  std::int64_t caller = 0;  // the operator that called it, 0: none
+  std::string module;       // path of the module that ran, "": none
+  bool is_again = false;    // it is computed again in a backward pass
   std::vector<Argument> arguments;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -87,26 +88,113 @@ CostKey streamed(const CapturedOperator& op, std::int64_t allocated) {
   return moved(overwrites ? read - own : read, own);
 }
 
-// Kernels whose time follows from the bytes that they touch.
-bool is_streaming(std::string_view kernel) {
-  static constexpr std::array<std::string_view, 6> kNot{"sort", "Sort", "radix", "scan", "topk",
-                                                        "cutlass"};
-  const auto contains = [&](std::string_view part) {
-    return kernel.find(part) != std::string_view::npos;
-  };
-  if (std::ranges::any_of(kNot, contains)) return false;
-  return contains("at::native") || contains("_ZN2at6native") || kernel.starts_with("triton_") ||
-         contains("c10d::") || contains("_ZN4c10d");
+// [B, H, S, d] of queries, keys and values: cuDNN's and scaled_dot_product_attention's layout. Where the
+// first argument is the gradient of the result, it has their shape too.
+CostKey attention(const CapturedOperator& op) {
+  const bool is_backward = op.name.ends_with("backward");
+  const auto q = tensors(op, is_backward ? 1 : 0), k = tensors(op, is_backward ? 2 : 1);
+  if (q.empty() || k.empty() || q[0].sizes.size() != 4 || k[0].sizes.size() != 4) return kOpaque;
+  const bool has_heads_first = op.name.find("_flash_attention") == std::string::npos &&
+                               op.name.find("_efficient_attention") == std::string::npos;
+  const std::size_t head = has_heads_first ? 1 : 2, token = has_heads_first ? 2 : 1;
+  // The last boolean but one says whether later tokens are hidden; in backward there is one.
+  std::vector<bool> flags;
+  for (const Argument& argument : op.arguments) {
+    if (const auto* const flag = std::get_if<bool>(&argument)) flags.push_back(*flag);
+  }
+  const std::size_t at = is_backward ? 0 : 1;
+  const bool is_causal = flags.size() > at && flags[at];
+  const Operator kind = is_causal ? (is_backward ? Operator::attention_backward : Operator::attention)
+                                  : (is_backward ? Operator::attention_full_backward
+                                                 : Operator::attention_full);
+  const DType type = type_of(q[0]);
+  return {kind, type, type, type,
+          {q[0].sizes[0], q[0].sizes[token], q[0].sizes[head], k[0].sizes[head], q[0].sizes[3]}};
+}
+
+// As a product: an output element for each filter and place. `allocated`: of the output, or of both
+// gradients.
+CostKey convolution(const CapturedOperator& op, std::int64_t allocated) {
+  const bool is_backward = op.name.ends_with("backward");
+  const auto x = tensors(op, is_backward ? 1 : 0), filters = tensors(op, is_backward ? 2 : 1);
+  if (x.empty() || filters.empty() || filters[0].sizes.size() < 3) return kOpaque;
+  const std::int64_t outputs = filters[0].sizes[0];
+  const std::int64_t depth = filters[0].elements / std::max<std::int64_t>(outputs, 1);
+  const auto gradient = tensors(op, 0);
+  const DType type = type_of(x[0]);
+  const std::int64_t results =
+      is_backward && !gradient.empty() ? gradient[0].elements : allocated / item_size(type);
+  if (outputs <= 0 || results <= 0) return kOpaque;
+  // Backward is such a product for each of the gradients.
+  return {Operator::matmul, type, type, type,
+          {results / outputs, outputs, (is_backward ? 2 : 1) * depth}};
+}
+
+// (tokens [T, K], weights [G, K, N]): T tokens, shared out among G products.
+CostKey grouped_product(const CapturedOperator& op) {
+  const auto a = tensors(op, 0), b = tensors(op, 1);
+  if (a.empty() || b.empty() || a[0].sizes.size() < 2 || b[0].sizes.size() < 2) return kOpaque;
+  const DType type = type_of(a[0]);
+  const std::vector<std::int64_t>&left = a[0].sizes, &right = b[0].sizes;
+  if (right.size() == 3 && left.size() == 2) {
+    const std::int64_t groups = std::max<std::int64_t>(right[0], 1);
+    return {Operator::batched_matmul, type, type, type,
+            {groups, (left[0] + groups - 1) / groups, right[2], left[1]}};
+  }
+  // Gradients of the weights: [K, T] and [T, N].
+  return {Operator::matmul, type, type, type, {left[left.size() - 2], right.back(), left.back()}};
+}
+
+CostKey product(const CapturedOperator& op, const std::array<std::int64_t, 4>& size) {
+  const auto [m, n, k, count] = size;
+  DType type = DType::fp32;
+  for (std::size_t a = 0; a < op.arguments.size(); ++a) {
+    for (const TensorArgument& tensor : tensors(op, a)) {
+      if (const DType of = type_of(tensor); item_size(of) < item_size(type)) type = of;
+    }
+  }
+  if (count > 1) return {Operator::batched_matmul, type, type, type, {count, m, n, k}};
+  return {Operator::matmul, type, type, type, {m, n, k}};
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  });
+}
+
+// Operators whose every kernel passes over the data once more, as each digit of a radix sort does.
+bool passes_again(std::string_view name) {
+  return contains_any(name, {"sort", "topk", "unique", "index_put", "kthvalue", "mode"});
+}
+
+bool is_of_pytorch(std::string_view kernel) {
+  return contains_any(kernel, {"at::native", "at::cuda", "_ZN2at", "c10d::", "_ZN4c10d", "cub::",
+                               "3cub", "indexing_backward", "triton_"});
 }
 
 }  // namespace
 
-CostKey cost_of(const CapturedOperator& op, std::string_view kernel, std::int64_t allocated) {
-  if (op.name.ends_with("chunk_cat")) return chunk_cat(op, allocated);
-  if (op.name.find("_fused_adam") != std::string::npos) return fused_optimizer(op, Operator::adamw);
-  if (op.name.find("_fused_sgd") != std::string::npos) return fused_optimizer(op, Operator::sgd);
-  if (!is_streaming(kernel)) return kOpaque;
-  const CostKey key = streamed(op, allocated);
+bool is_timed_by_arguments(std::string_view kernel) {
+  return !is_of_pytorch(kernel) && !kernel.starts_with("_Z") &&
+         !contains_any(kernel, {"::", "<", "matrix_product", "cudnn"});
+}
+
+CostKey cost_of(const CapturedOperator& op, const Launched& launched) {
+  const std::string_view name = op.name;
+  if (launched.first.kind == DeviceCall::Kind::product) return product(op, launched.first.product);
+  if (name.ends_with("chunk_cat")) return chunk_cat(op, launched.allocated);
+  if (contains_any(name, {"_fused_adam"})) return fused_optimizer(op, Operator::adamw);
+  if (contains_any(name, {"_fused_sgd"})) return fused_optimizer(op, Operator::sgd);
+  if (contains_any(name, {"_attention"})) return attention(op);
+  if (contains_any(name, {"convolution"})) return convolution(op, launched.allocated);
+  if (contains_any(name, {"_grouped_mm"})) return grouped_product(op);
+  if (!is_of_pytorch(launched.kernel) && !is_timed_by_arguments(launched.kernel)) return kOpaque;
+  CostKey key = streamed(op, launched.allocated);
+  if (passes_again(name)) {
+    key.dims[0] *= launched.launches;
+    key.dims[1] *= launched.launches;
+  }
   return key.dims[0] + key.dims[1] > 0 ? key : kOpaque;
 }
 

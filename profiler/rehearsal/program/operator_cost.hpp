@@ -1,5 +1,6 @@
-// What an operator costs where a recording's shapes do not say it: lists of tensors, and operators that
-// importers have no rule for, by the bytes of their arguments and of what they allocate.
+// What an operator costs where a recording's shapes do not say it: lists of tensors, products by the
+// shapes that the library was given, attention with masks or dropout, convolutions, and anything else of
+// PyTorch's by the bytes of its arguments and results.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,18 @@
 
 namespace foreshard::profiler {
 
-// `kernel`: a name of those it launches; `allocated`: bytes that are its results. The key is opaque where
-// neither decides how long it takes, as of a sort or of somebody's own kernel.
-CostKey cost_of(const CapturedOperator& op, std::string_view kernel, std::int64_t allocated);
+// What an operator launched.
+struct Launched {
+  const DeviceCall& first;
+  std::string_view kernel;     // the name of the first
+  int launches = 1;            // of all
+  std::int64_t allocated = 0;  // bytes of the results
+};
+
+// The key is opaque where the time of a kernel does not follow from shapes, as of somebody's own in CUDA.
+CostKey cost_of(const CapturedOperator& op, const Launched& launched);
+
+// Whether somebody's own kernel in Triton: fused, so that it reads its arguments once.
+bool is_timed_by_arguments(std::string_view kernel);
 
 }  // namespace foreshard::profiler

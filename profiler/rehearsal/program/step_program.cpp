@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/base/figures.hpp"
+#include "models/llama/module_paths.hpp"
 #include "profiler/rehearsal/program/moments.hpp"
 #include "profiler/rehearsal/program/operator_cost.hpp"
 #include "profiler/rehearsal/program/profiled_calls.hpp"
@@ -45,6 +46,7 @@ bool has_own_name(Operator op) {
 class Tables {
  public:
   Tables(RankProgram& program, const CapturedStep& step) : program_(program), step_(step) {
+    add_modules();
     stream(0);
   }
 
@@ -69,7 +71,7 @@ class Tables {
   NameId name(const std::string& text) {
     const auto [found, is_new] = names_.emplace(text, program_.own_names.size());
     if (is_new) program_.own_names.push_back(text);
-    return static_cast<NameId>(found->second);
+    return static_cast<NameId>(program_.tree.modules.size() + found->second);
   }
 
   UnitId unit(const std::string& text) {
@@ -77,6 +79,11 @@ class Tables {
     const auto [found, is_new] = units_.emplace(text, program_.units.size());
     if (is_new) program_.units.emplace_back().name = text;
     return static_cast<UnitId>(found->second);
+  }
+
+  ModuleId module(const std::string& path) const {
+    const auto found = modules_.find(path);
+    return found == modules_.end() ? kNone : static_cast<ModuleId>(found->second);
   }
 
   OperatorId op(const std::string& text, int launches) {
@@ -95,6 +102,20 @@ class Tables {
   }
 
  private:
+  // By path; names are numbered behind them.
+  void add_modules() {
+    std::set<std::string> paths;
+    for (const auto& [id, op] : step_.operators) paths.insert(op.module);
+    paths.erase("");
+    std::vector<Module> modules;
+    for (const std::string& path : paths) {
+      modules_.emplace(path, modules.size());
+      modules.push_back({.path = path, .class_name = {}, .kind = {}, .layer = layer_in(path),
+                         .children = {}, .parameters = {}});
+    }
+    program_.tree = ModuleTree(std::move(modules), {});
+  }
+
   Group intern(const GroupInfo& info) {
     auto found = std::find(program_.groups.begin(), program_.groups.end(), info);
     if (found == program_.groups.end()) found = program_.groups.insert(found, info);
@@ -104,7 +125,7 @@ class Tables {
   RankProgram& program_;
   const CapturedStep& step_;
   std::unordered_map<std::uint64_t, std::size_t> streams_;
-  std::unordered_map<std::string, std::size_t> names_, units_;
+  std::unordered_map<std::string, std::size_t> names_, units_, modules_;
   std::map<std::pair<std::string, int>, std::size_t> operators_;
   std::map<std::pair<std::string, OperatorId>, std::size_t> cost_keys_;
 };
@@ -124,7 +145,7 @@ class Builder {
   }
 
   RehearsedProgram build() {
-    for (std::size_t n = 0; n < moments_.before; ++n) memory(moments_.history[n]);
+    for (std::size_t n = 0; n < moments_.before; ++n) memory(n);
     begin_step();
     for (const Moment& moment : moments_.all) emit(moment);
     end_step();
@@ -183,13 +204,14 @@ class Builder {
     i.phase = phase_;
     i.micro_step = micro_step_;
     i.unit = unit_;
+    i.module = module_;
     i.target = target;
     return i;
   }
 
   void emit(const Moment& moment) {
     switch (moment.what) {
-      case Moment::What::memory: return memory(moments_.history[moment.index]);
+      case Moment::What::memory: return memory(moment.index);
       case Moment::What::call: return call(step_.log.calls[moment.index]);
       case Moment::What::range_begin: {
         const traces::Event event = step_.profile.events[moment.index];
@@ -206,17 +228,34 @@ class Builder {
 
   // --- memory ---
 
-  void memory(const traces::SnapshotEvent& event) {
+  void memory(std::size_t n) {
+    const traces::SnapshotEvent& event = moments_.history[n];
     const auto address = static_cast<std::uint64_t>(event.address);
     if (event.action == AllocatorAction::alloc && event.bytes > 0) {
       allocate(address, event);
-    } else if (event.action == AllocatorAction::free_completed) {
+    } else if (event.action == AllocatorAction::free_requested) {
       const auto found = live_.find(address);
       if (found == live_.end()) return;
       const BufferId id = found->second;
       live_.erase(found);
+      if (is_deferred(n)) add(Kind::record_stream, other_stream(buffer(id).pool), id);
       free(id);
+    } else if (event.action == AllocatorAction::segment_free) {
+      const bool is_first = n == 0 || moments_.history[n - 1].action != event.action;
+      if (is_first) add(Kind::empty_cache, Stream{});
     }
+  }
+
+  // Whether other streams had still to pass when the block was freed.
+  bool is_deferred(std::size_t n) const {
+    const auto& history = moments_.history;
+    return n + 1 < history.size() && (history[n + 1].action != AllocatorAction::free_completed ||
+                                      history[n + 1].address != history[n].address);
+  }
+
+  // The history does not tell which stream used a block besides its own.
+  Stream other_stream(Stream pool) const {
+    return pool == Stream{} && result_.program.streams.size() > 1 ? static_cast<Stream>(1) : Stream{};
   }
 
   void allocate(std::uint64_t address, const traces::SnapshotEvent& event) {
@@ -237,8 +276,9 @@ class Builder {
   void free(BufferId id) {
     Buffer& freed = buffer(id);
     const Phase made_in = made_in_[static_cast<std::size_t>(id)];
-    const bool was_saved = phase_ == Phase::backward &&
-                           (made_in == Phase::forward || made_in == Phase::loss);
+    const bool is_backward = phase_ == Phase::backward || phase_ == Phase::recompute;
+    const bool was_saved = is_backward && (made_in == Phase::forward || made_in == Phase::loss ||
+                                           made_in == Phase::recompute);
     if (was_saved && freed.category == Category::temporaries) {
       freed.category = Category::activations;
     }
@@ -260,6 +300,7 @@ class Builder {
   void name_allocations(const std::string& of) {
     for (const BufferId id : unnamed_) {
       buffer(id).unit = unit_;
+      buffer(id).owner = module_;  // modules are the first names
       buffer(id).role = tables_.name(of);
     }
     unnamed_.clear();
@@ -276,11 +317,7 @@ class Builder {
       case Called::await: return wait(Kind::wait_event, call);
       case Called::wait_event: return wait(Kind::host_wait, call);
       case Called::wait_stream: return wait_for(tables_.stream(call.stream));
-      case Called::wait_device:
-        for (std::size_t s = 0; s < result_.program.streams.size(); ++s) {
-          wait_for(static_cast<Stream>(s));
-        }
-        return;
+      case Called::wait_device: return wait_for_all();
       default: return work(call);
     }
   }
@@ -297,11 +334,18 @@ class Builder {
     add(Kind::host_wait, on, event);
   }
 
+  void wait_for_all() {
+    for (std::size_t s = 0; s < result_.program.streams.size(); ++s) {
+      wait_for(static_cast<Stream>(s));
+    }
+  }
+
   // --- work ---
 
   void work(const DeviceCall& call) {
     const ProfiledCall& profiled = profiled_.of(call.correlation);
-    enter(profiled);
+    const auto made_by = step_.operators.find(call.external);
+    enter(profiled, made_by == step_.operators.end() ? nullptr : &made_by->second);
     switch (call.kind) {
       case Called::collective: return collective(call, profiled);
       case Called::copy: return copy(call);
@@ -312,9 +356,12 @@ class Builder {
     }
   }
 
-  void enter(const ProfiledCall& profiled) {
+  void enter(const ProfiledCall& profiled, const CapturedOperator* made_by) {
     unit_ = tables_.unit(profiled.unit);
-    if (profiled.phase == "forward") {
+    module_ = made_by == nullptr ? kNone : tables_.module(made_by->module);
+    if (made_by != nullptr && made_by->is_again) {
+      phase_ = Phase::recompute;
+    } else if (profiled.phase == "forward") {
       if (phase_ == Phase::backward || is_after_backward_) ++micro_step_;
       phase_ = Phase::forward;
       is_after_backward_ = false;
@@ -324,7 +371,7 @@ class Builder {
       phase_ = Phase::optimizer;
     } else if (phase_ == Phase::forward) {
       phase_ = Phase::loss;
-    } else if (phase_ == Phase::backward) {
+    } else if (phase_ == Phase::backward || phase_ == Phase::recompute) {
       is_after_backward_ = true;
       phase_ = Phase::optimizer;  // gradients are clipped
     }
@@ -375,7 +422,8 @@ class Builder {
       const KeyedOperator* const keyed = profiled_.keyed_around(profiled);
       if (keyed != nullptr) name = keyed->name;
     } else if (has_operator) {
-      work.key = cost_of(made_by->second, kernel, allocated_);
+      work.key = cost_of(made_by->second, {call, kernel, work.launches, allocated_});
+      if (is_timed_by_arguments(kernel)) note(kernel + " is timed by the bytes of its arguments");
     } else {
       work.key = bytes_key(Operator::opaque, 0);
     }
@@ -422,6 +470,7 @@ class Builder {
   // --- the end ---
 
   void end_step() {
+    wait_for_all();
     categorize(step_.gradients, Category::gradients);
     categorize(step_.optimizer_states, Category::optimizer_states);
     // By size and pool, in the order in which they were freed.
@@ -492,6 +541,7 @@ class Builder {
   Phase phase_ = Phase::setup;
   std::int16_t micro_step_ = 0;
   UnitId unit_ = kNone;
+  ModuleId module_ = kNone;
   bool in_step_ = false, is_after_backward_ = false;
 };
 

@@ -3,7 +3,7 @@
 //
 // The set-up is the allocator's history from the beginning to that step, so that memory is laid out as it
 // was; it launches nothing. The step repeats: what it leaves to the next one is what it found, as far as
-// that has the same size.
+// that has the same size. It ends when all its work is done, as steps do whose loss is read.
 #pragma once
 
 #include <string>

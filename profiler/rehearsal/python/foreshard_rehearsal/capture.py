@@ -4,11 +4,13 @@
                       records of what each operator launched
   device.log          the device's log, which has what orders streams
   allocations.pickle  the allocator's own history since the device was first used
-  operators.json      what the profile leaves out: {"operators": {external id: [name, external id of the
-                      operator that calls it or 0, arguments]}, "groups": [{"communicator": handle,
-                      "name": text, "ranks": [rank]}], "tensors": {"parameters": [address],
+  operators.json      what the profile leaves out: {"operators": {external id: [name, path of the module
+                      or null, whether that is computed again in a backward pass, arguments]},
+                      "groups": [{"communicator": handle, "name": text, "ranks": [rank]}],
+                      "tensors": {"parameters": [address], "gradients": [address],
                       "optimizer_states": [address]}}. An argument is a tensor, [address of its
-                      storage, elements, type]; a list of those; a number; or null
+                      storage, elements, type, sizes]; a list of those, whose sizes are empty; an
+                      integer or a boolean; or null
 
 Only the last step is profiled, since profiles slow the host down."""
 
@@ -16,12 +18,23 @@ import json
 import os
 import pickle
 import sys
+import typing
 
-from foreshard_rehearsal import device, record, settings
+from foreshard_rehearsal import device, modules, record, settings
 
 # Entries of the allocator's history: more than a few steps make; the buffer grows as it fills.
 ALLOCATIONS = 10_000_000 if settings.CAPTURE else 1
+_NODE_OF_AUTOGRAD = "autograd::engine::evaluate_function: "
 _profiler = None
+
+
+class _Place(typing.NamedTuple):
+    """Where an operator runs. What autograd does belongs to the module in which the operator ran that it
+    differentiates, which has the same sequence number."""
+
+    module: typing.Optional[str] = None
+    is_backward: bool = False
+    is_again: bool = False
 
 
 def begin():
@@ -41,6 +54,7 @@ def begin():
     except RuntimeError as error:
         record.note(f"the last step has no program, since it could not be profiled: {error}")
         return
+    modules.begin()
     device.log(_path("device.log"))
     _profiler = profiler
 
@@ -51,6 +65,7 @@ def end(optimizer):
         return
     device.log(None)
     profiler, _profiler = _profiler, None
+    modules.end()
     profiler.stop()
     profiler.export_chrome_trace(_path("profile.json"))
     with open(_path("allocations.pickle"), "wb") as file:
@@ -74,26 +89,35 @@ def _path(name):
 
 def _operators(roots):
     operator = sys.modules["torch"]._C._profiler._EventType.TorchOp
-    nodes = [(root, 0) for root in roots]
+    forward = {}  # module by sequence number
+    nodes = [(root, _Place()) for root in reversed(roots)]
     while nodes:
-        node, caller = nodes.pop()
+        node, place = nodes.pop()
         if node.tag == operator:
+            number = node.extra_fields.sequence_number
+            if node.name.startswith(modules.PREFIX):
+                path = node.name[len(modules.PREFIX) :]
+                place = _Place(path, place.is_backward, place.is_backward)
+            elif node.name.startswith(_NODE_OF_AUTOGRAD):
+                place = _Place(forward.get(number), True)
+            elif place.module is not None and number >= 0:
+                forward[number] = place.module
             arguments = [_argument(value) for value in node.extra_fields.inputs]
-            yield node.correlation_id, [node.name, caller, arguments]
-            caller = node.correlation_id
-        nodes.extend((child, caller) for child in node.children)
+            yield node.correlation_id, [node.name, place.module, place.is_again, arguments]
+        nodes.extend((child, place) for child in reversed(node.children))
 
 
-def _argument(value):
+def _argument(value, has_sizes=True):
     if isinstance(value, list):
-        return [_argument(element) for element in value]
+        return [_argument(element, has_sizes=False) for element in value]
     sizes = getattr(value, "sizes", None)
     if sizes is None:
         return value if isinstance(value, (bool, int)) else None
     elements = 1
     for size, stride in zip(sizes, value.strides):
         elements *= 1 if stride == 0 else size  # an expanded dimension is stored once
-    return [value.storage_data_ptr or 0, elements, str(value.dtype).removeprefix("torch.")]
+    kind = str(value.dtype)[len("torch.") :]
+    return [value.storage_data_ptr or 0, elements, kind, list(sizes) if has_sizes else []]
 
 
 def _tensors(optimizer):

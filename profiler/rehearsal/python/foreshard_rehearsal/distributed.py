@@ -43,6 +43,7 @@ def _init(module, original):
         rank = rank if rank >= 0 else int(os.environ.get("RANK", "0"))
         if world_size != settings.RANKS:
             record.note(f"the script's job has {world_size} ranks, not {settings.RANKS}")
+        named.pop("store", None)  # no other rank is in the script's own
         _kept.append(store.make(module))
         return original(
             _backend(backend),
