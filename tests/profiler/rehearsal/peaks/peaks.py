@@ -1,10 +1,11 @@
 """Rehearses training jobs and compares what `foreshard rehearse` answers with what PyTorch's allocator
 reported of the same steps elsewhere, to the byte.
 
-    peaks.py --cases cases.json --peaks peaks.csv --configs FOLDER [--only REGEX] [--jobs N]
+    peaks.py [--cases cases.json] [--peaks peaks.csv] [--configs FOLDER] [--only REGEX] [--jobs N]
 
 Each case is a job of plain.py or trainer.py; README.md describes the files. One line says what came of each
-case, the last one how many are exact. Exit status 1 where one is not."""
+case, the last one how many are exact. Exit status 1 where one is not. Cases whose packages are missing, or of
+releases other than the recorded ones, are named as skipped."""
 
 import argparse
 import collections
@@ -14,14 +15,15 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROGRAM = os.environ.get("FORESHARD_PROGRAM", "foreshard")
-PYTHON = shutil.which(os.environ.get("FORESHARD_TORCH_PYTHON") or sys.executable)
+sys.path.insert(0, str(HERE.parent))
+from needs import PROGRAM, PYTHON, missing, versions  # noqa: E402
+
+CONFIGS = HERE.parents[2] / "golden/pytorch_flows/configs"
 PEAKS = ("active", "allocated", "reserved")
 MACHINES = {80: "a100-sxm-80", 75: "t4"}
 AMPLE = "1024GiB"
@@ -36,15 +38,14 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases.json")
     parser.add_argument("--peaks", type=pathlib.Path, default=HERE / "peaks.csv")
-    parser.add_argument("--configs", type=pathlib.Path, nargs="+", required=True)
+    parser.add_argument("--configs", type=pathlib.Path, default=CONFIGS)
     parser.add_argument("--only", default="", help="a regular expression of the cases' names")
     parser.add_argument("--jobs", type=int, default=1, help="rehearsals at once")
     return parser.parse_args()
 
 
-def command_of(case, folders):
+def command_of(case, configs):
     """The script and its arguments."""
-    config = next(path for folder in folders if (path := folder / f"{case['model']}.json").exists())
     with_trainer = case.get("loop") == "trainer"
     script = HERE / ("trainer.py" if with_trainer else "plain.py")
     given = {key: value for key, value in case.items() if key not in ELSEWHERE}
@@ -53,7 +54,20 @@ def command_of(case, folders):
     else:
         set_up(case, given)
     words = [word for key, value in given.items() for word in (f"--{key}", str(value))]
-    return [PYTHON, str(script), "--config", str(config), *words]
+    return [PYTHON, str(script), "--config", str(configs / f"{case['model']}.json"), *words]
+
+
+def lacking(case):
+    """Releases that the case was recorded with and that the interpreter does not have, in words."""
+    wanted = {"torch": "2.11."}
+    if case.get("impl") == "hf":
+        wanted["transformers"] = "5.5."
+    if case.get("lora"):
+        wanted["peft"] = "0."
+    if case.get("loop") == "trainer":
+        wanted["accelerate"] = "1."
+    have = versions()
+    return ", ".join(f"{k} {v}*" for k, v in wanted.items() if not have.get(k, "").startswith(v))
 
 
 def set_up(case, given):
@@ -67,7 +81,7 @@ def set_up(case, given):
         given["tie"] = 0
 
 
-def rehearse(case, folders):
+def rehearse(case, configs):
     """(exit status, answer or None, standard error)"""
     environment = dict(os.environ)
     for name, key in (("PYTORCH_ALLOC_CONF", "alloc_conf"), ("CUBLAS_WORKSPACE_CONFIG", "cublas")):
@@ -84,7 +98,7 @@ def rehearse(case, folders):
     words = [str(word) for pair in options.items() for word in pair]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [PROGRAM, "rehearse", "--json", "-", "-o", "run.fst", *words, "--", *command_of(case, folders)],
+            [PROGRAM, "rehearse", "--json", "-", "-o", "run.fst", *words, "--", *command_of(case, configs)],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -106,9 +120,9 @@ def steps_of(answer, error, case):
     return steps[: case.get("steps", 3)]
 
 
-def differences(case, rows, folders):
+def differences(case, rows, configs):
     """What is not as recorded, in words; empty where all is."""
-    status, answer, error = rehearse(case, folders)
+    status, answer, error = rehearse(case, configs)
     if answer is None or status not in (0, 3):
         last = (error.strip().splitlines() or ["no output"])[-1]
         return [f"exit status {status}: {last}"]
@@ -133,19 +147,27 @@ def differences(case, rows, folders):
 
 def main():
     args = arguments()
+    if needed := missing():
+        print(f"OK (skipped=1): {needed}")
+        return 0
     with open(args.peaks, newline="") as file:
         recorded = collections.defaultdict(list)
         for row in csv.DictReader(file):
             recorded[row["id"]].append(row)
     cases = [case for case in json.loads(args.cases.read_text()) if re.search(args.only, case["id"])]
+    run = [case for case in cases if not lacking(case)]
+    for case in cases:
+        if case not in run:
+            print(f"{case['id']}: skipped, needs {lacking(case)}")
     exact = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        results = pool.map(lambda case: differences(case, recorded[case["id"]], args.configs), cases)
-        for case, wrong in zip(cases, results):
+        results = pool.map(lambda case: differences(case, recorded[case["id"]], args.configs), run)
+        for case, wrong in zip(run, results):
             exact += not wrong
             print(f"{case['id']}: {'; '.join(wrong) or 'exact'}", flush=True)
-    print(f"{exact} of {len(cases)} cases exact", flush=True)
-    return 0 if exact == len(cases) else 1
+    print(f"{exact} of {len(run)} cases exact")
+    return 0 if exact == len(run) else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
