@@ -27,9 +27,9 @@ def missing():
 
 @functools.cache
 def versions():
-    """Of the packages that the interpreter has, by name."""
+    """Of the packages that the interpreter has, by name; of two the one that it imports."""
     ask = (
-        "import importlib.metadata as m, json; "
-        "print(json.dumps({d.metadata['Name'].lower(): d.version for d in m.distributions() if d.metadata['Name']}))"
+        "import importlib.metadata as m, json; found = [d for d in m.distributions() if d.metadata['Name']]; "
+        "print(json.dumps({d.metadata['Name'].lower(): d.version for d in reversed(found)}))"
     )
     return json.loads(subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True).stdout)
