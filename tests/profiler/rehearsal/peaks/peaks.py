@@ -28,7 +28,7 @@ PEAKS = ("active", "allocated", "reserved")
 MACHINES = {80: "a100-sxm-80", 75: "t4"}
 AMPLE = "1024GiB"
 # Keys of a case that are no arguments of its script: of the job, of its environment, or of its name.
-ELSEWHERE = {"id", "kind", "model", "world", "rank", "steps", "events", "gpu", "sm", "loop", "alloc_conf",
+ELSEWHERE = {"id", "kind", "job", "plan", "model", "world", "rank", "steps", "events", "gpu", "sm", "loop", "alloc_conf",
              "device_bytes", "cublas"}
 OF_TRAINER = {"impl", "autocast", "setup", "optim", "precision", "reshard", "accum_sync", "reentrant",
               "bucket_mb", "init_sync"}
