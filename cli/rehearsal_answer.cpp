@@ -1,9 +1,9 @@
 #include "cli/rehearsal_answer.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
+#include "cli/rehearsal_record.hpp"
 #include "cli/rehearsal_step.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/json_text.hpp"
@@ -82,22 +82,9 @@ class PeakWriter {
 
 Result<RehearsalAnswer> RehearsalAnswer::read(RehearsalQuestion question, const std::string& record,
                                               int status) {
-  const std::string& program = question.command.front();
-  std::ifstream file(record);
-  if (!file) {
-    return fail("", program,
-                "ran no Python that loads sitecustomize; expected a Python interpreter and a "
-                "script, without -S, -E and -I");
-  }
-  const json facts = json::parse(file, nullptr, false);
-  if (facts.is_object() && facts.contains("refused")) {
-    return fail("", "", facts["refused"].get<std::string>());
-  }
-  try {
-    return RehearsalAnswer(std::move(question), facts, status);
-  } catch (const json::exception&) {
-    return fail("", program, "left a damaged record; expected a Python interpreter and a script");
-  }
+  const auto facts = read_rehearsal_record(record, question.steps, question.command.front());
+  if (!facts) return tl::unexpected(facts.error());
+  return RehearsalAnswer(std::move(question), *facts, status);
 }
 
 RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record, int status)
@@ -108,7 +95,7 @@ RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record,
       oom_(record.at("oom")),
       invented_(record.at("invented")),
       notes_(record.at("notes")),
-      has_step_(record.value("captured", false)) {
+      has_step_(record.at("captured").get<bool>()) {
   const json& why = record.at("ended_because");
   if (why.is_string()) ended_because_ = why.get<std::string>();
   // A process that died at once, as by a C++ exception on another thread, named no reason.

@@ -27,8 +27,9 @@ struct RehearsedStep;  // rehearsal_step.hpp
 // One rank's run.
 class RehearsalAnswer {
  public:
-  // Of the record's file. The error is a sentence where the hooks refused the interpreter, where the file
-  // is not there or where it is damaged; `status` is the command's exit status.
+  // Of a record as parse_rehearsal_record returns it; `status` is the command's exit status.
+  RehearsalAnswer(RehearsalQuestion question, const nlohmann::json& record, int status);
+  // Of the record's file.
   static Result<RehearsalAnswer> read(RehearsalQuestion question, const std::string& record,
                                       int status);
 
@@ -46,8 +47,6 @@ class RehearsalAnswer {
   traces::Trace trace() const;
 
  private:
-  RehearsalAnswer(RehearsalQuestion question, const nlohmann::json& record, int status);
-
   nlohmann::ordered_json question_json() const;
   nlohmann::ordered_json fits() const;
   nlohmann::ordered_json step_time(Nanoseconds simulator::Prediction::*of) const;

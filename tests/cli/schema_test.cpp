@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -101,6 +102,26 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
     const json answer = place.run_json(command, status);
     EXPECT_EQ(misfits(schema, answer), "") << testing::PrintToString(command);
     EXPECT_EQ(answer.value("schema_version", 0), 1) << testing::PrintToString(command);
+  }
+}
+
+// A command that writes in place of a rehearsal's hooks what they would.
+TEST(Schema, RehearsalsHaveTheFormThatIsDescribed) {
+  const Workplace place;
+  place.write("libforeshard_rehearsal.so", "");
+  place.write("rehearsal/python/sitecustomize.py", "");
+  for (const auto& [record, status] : {std::pair("whole", 0), std::pair("out_of_memory", 3)}) {
+    const std::string path =
+        std::string(FORESHARD_SOURCE_DIR "/tests/fuzz/corpus/rehearsal_record/") + record + ".json";
+    const Outcome outcome =
+        place.run({"rehearse", "--json", "-", "-o", "rehearsed.fst", "--", "sh", "-c",
+                   "cat '" + path + "' > \"$FORESHARD_REHEARSAL_RECORD\""},
+                  {{"FORESHARD_MODULES", place.path("").string()}});
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    const json answer = json::parse(outcome.out);
+    EXPECT_EQ(misfits("rehearse", answer), "");
+    EXPECT_EQ(answer.value("schema_version", 0), 1);
+    EXPECT_FALSE(answer.at("steps").empty());
   }
 }
 

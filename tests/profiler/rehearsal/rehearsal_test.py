@@ -1,18 +1,14 @@
-"""Small scripts through `foreshard rehearse`. They need the null device and a PyTorch for CUDA, of the
-interpreter that FORESHARD_TORCH_PYTHON names; without these every test is skipped, by name."""
+"""Small scripts through `foreshard rehearse`; without what they need (needs.py) every test is skipped, by
+name."""
 
 import json
-import os
 import pathlib
-import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-PROGRAM = os.environ.get("FORESHARD_PROGRAM", "")
-PYTHON = shutil.which(os.environ.get("FORESHARD_TORCH_PYTHON") or sys.executable) or ""
-MODULES = pathlib.Path(os.environ.get("FORESHARD_MODULES") or pathlib.Path(PROGRAM).parent)
+from needs import PROGRAM, PYTHON, missing
+
 MIB = 1 << 20
 
 MODEL = """import sys, torch, torch.nn as nn
@@ -22,16 +18,6 @@ for step in range(5):
     {}
     y.square().mean().backward(); optim.step(); optim.zero_grad()
 """
-
-
-def missing():
-    if not (MODULES / "libforeshard_rehearsal.so").exists():
-        return "the null device (libforeshard_rehearsal.so) was not built"
-    ask = "import torch; print(torch.version.cuda)"
-    answer = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True)
-    if answer.returncode != 0 or answer.stdout.strip() == "None":
-        return f"{PYTHON} has no PyTorch for CUDA (FORESHARD_TORCH_PYTHON names an interpreter)"
-    return ""
 
 
 MISSING = missing()

@@ -3,7 +3,7 @@ host mirror this rank; the store has heard from everybody."""
 
 import os
 
-from foreshard_rehearsal import host_group, imports, mirror, objects, record, settings, store
+from foreshard_rehearsal import buckets, host_group, imports, mirror, objects, record, settings, store
 
 _kept = []  # stores: a group does not keep the Python side of its own
 
@@ -26,6 +26,7 @@ def _change(module):
     imports.replace(module, "get_backend", _get_backend)
     objects.change(module)
     mirror.change(module)
+    buckets.change(module)
 
 
 def _init(module, original):

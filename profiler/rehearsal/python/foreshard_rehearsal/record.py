@@ -17,6 +17,7 @@ _facts = {
     "invented": [],
     "notes": [],
     "ended_because": None,  # a sentence, where the rehearsal itself ended the script
+    "captured": False,  # the last step, into files beside this one
     "has_ended": False,  # the interpreter's own end, or ours
 }
 

@@ -1,14 +1,16 @@
 """When values are followed: integers and booleans that come from the host are computed for real, beside the
 device that computes nothing (operators.py).
 
-A dispatch mode sees every operator but those of a backward pass, where integers are rare and the mode would
-change what autograd allocates: it adds gradients in place only where no mode looks on."""
+A dispatch mode sees every operator but those of a backward pass and of attention that is composed of other
+operators. Integers are rare there, and the mode would change what is allocated: autograd adds gradients, and
+attention its mask, in place only where no mode looks on."""
 
 import sys
 
 from foreshard_rehearsal import backward_counts, imports, operators
 
 _mode = []  # the one there is, once PyTorch is imported
+_kept = []  # registered operators go with the library that registered them
 
 
 def install():
@@ -48,7 +50,8 @@ def _begin(torch):
     _mode.append(Values())
     _mode[0].__enter__()
     for module in (torch.autograd, torch.autograd.graph):
-        imports.replace(module, "_engine_run_backward", _without_mode)
+        imports.replace(module, "_engine_run_backward", _backward)
+    _change_attention(torch)
 
 
 def _is_on_top():
@@ -57,18 +60,38 @@ def _is_on_top():
     return length > 0 and top(length - 1) is _mode[0]
 
 
-def _without_mode(original):
-    def run_backward(tensors, *arguments, **named):
-        backward_counts.prepare(tensors)
+def _without_mode(function):
+    def run(*arguments, **named):
         if not _is_on_top():
-            return original(tensors, *arguments, **named)
+            return function(*arguments, **named)
         _mode[0].__exit__(None, None, None)
         try:
-            return original(tensors, *arguments, **named)
+            return function(*arguments, **named)
         finally:
             _mode[0].__enter__()
 
+    return run
+
+
+def _backward(original):
+    run = _without_mode(original)
+
+    def run_backward(tensors, *arguments, **named):
+        backward_counts.prepare(tensors)
+        return run(tensors, *arguments, **named)
+
     return run_backward
+
+
+def _change_attention(torch):
+    operator = torch.ops.aten._scaled_dot_product_attention_math.default
+    composed = torch._C.DispatchKey.CompositeImplicitAutograd
+    _kept.append(torch.library.Library("aten", "IMPL"))
+    _kept[0].impl(
+        operator,
+        _without_mode(lambda *arguments, **named: operator._op_dk(composed, *arguments, **named)),
+        "AutogradCUDA",
+    )
 
 
 def _change_recomputation(module):
