@@ -3,6 +3,7 @@
 #include <cublas_v2.h>
 
 #include "profiler/rehearsal/device/products.hpp"
+#include "profiler/rehearsal/device/real_libraries.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
 
 using namespace foreshard::rehearsal;
@@ -40,7 +41,7 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
 }
 
 cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
-  *version = CUBLAS_VERSION;
+  *version = cublas_version();
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include <cuda_runtime_api.h>
 #include <cudnn.h>
 
 #include "profiler/rehearsal/device/counts.hpp"
@@ -12,6 +11,7 @@
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/kernels.hpp"
 #include "profiler/rehearsal/device/log.hpp"
+#include "profiler/rehearsal/device/real_libraries.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
 
 namespace foreshard::rehearsal {
@@ -54,17 +54,18 @@ constexpr bool is_empty(cudnnBackendAttributeName_t name) {
 }  // namespace
 
 std::size_t cudnnGetVersion() {
-  return CUDNN_VERSION;
+  return static_cast<std::size_t>(cudnn_version());
 }
 
 std::size_t cudnnGetCudartVersion() {
-  return CUDART_VERSION;
+  return static_cast<std::size_t>(cuda_version());
 }
 
 cudnnStatus_t cudnnGetProperty(libraryPropertyType property, int* value) {
-  *value = property == MAJOR_VERSION   ? CUDNN_MAJOR
-           : property == MINOR_VERSION ? CUDNN_MINOR
-                                       : CUDNN_PATCHLEVEL;
+  const int version = cudnn_version();  // 91'203: 9.12.3
+  *value = property == MAJOR_VERSION   ? version / 10'000
+           : property == MINOR_VERSION ? version / 100 % 100
+                                       : version % 100;
   return CUDNN_STATUS_SUCCESS;
 }
 
