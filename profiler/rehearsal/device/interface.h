@@ -38,8 +38,8 @@ extern "C" {
 //                cuSPARSE that computes is one,
 //    "matrix_products": calls of cuBLAS and cuBLASLt,
 //    "cudnn_executions": calls of cuDNN that compute,
-//    "cudnn_workspace_bytes": the largest workspace that cuDNN asked for: 0, since what its engines
-//                             need is not known (cudnn.cpp),
+//    "cudnn_workspace_bytes": the largest workspace that an engine of cuDNN asked for: those of
+//                             attention are known, others count as 0 (cudnn_attention.cpp),
 //    "copies": cudaMemcpy of all kinds, without memsets,
 //    "collectives": [{"kind": "all_gather" | "all_reduce" | "all_to_all" | "broadcast" | "recv" |
 //                             "reduce" | "reduce_scatter" | "send",

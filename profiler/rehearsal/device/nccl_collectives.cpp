@@ -9,9 +9,11 @@
 #include "profiler/rehearsal/device/copies.hpp"
 #include "profiler/rehearsal/device/counts.hpp"
 #include "profiler/rehearsal/device/cupti_records.hpp"
+#include "profiler/rehearsal/device/durations.hpp"
 #include "profiler/rehearsal/device/kernels.hpp"
 #include "profiler/rehearsal/device/nccl_communicator.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
+#include "profiler/rehearsal/device/streams.hpp"
 
 using namespace foreshard::rehearsal;
 
@@ -40,6 +42,7 @@ ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes,
   launched_by_library(kind);
   record_kernel(kind, {dim3(1), dim3(1), 0, stream});
   count_collective(stream, kind, communicator->ranks, bytes);
+  work(stream, durations::collective(bytes));
   return ncclSuccess;
 }
 
