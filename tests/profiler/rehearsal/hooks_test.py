@@ -138,6 +138,13 @@ class AnInterpreter(unittest.TestCase):
             done, record = self.run_script("", version=f"__version__ = '{version}'\ncuda = '12.4'\n")
             self.assertEqual((done.returncode, record["has_ended"]), (0, True))
 
+    def test_the_drivers_allocator_is_refused_in_one_sentence(self):
+        os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "backend:cudaMallocAsync"
+        self.addCleanup(os.environ.pop, "PYTORCH_CUDA_ALLOC_CONF")
+        done, record = self.run_script("", version="__version__ = '2.11.0'\ncuda = '13.0'\n")
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        self.assertIn("PYTORCH_CUDA_ALLOC_CONF: backend:cudaMallocAsync leaves", record["refused"])
+
     def test_processes_that_the_script_starts_are_not_hooked(self):
         done, record = self.run_script(
             "import subprocess, sys; subprocess.run([sys.executable, '-c', "

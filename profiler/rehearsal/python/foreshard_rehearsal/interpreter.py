@@ -32,6 +32,12 @@ def check():
     if not OLDEST <= _release(str(version.get("__version__"))) <= NEWEST:
         oldest, newest = (".".join(map(str, release)) for release in (OLDEST, NEWEST))
         _refuse(f"{torch} is not a release that can be rehearsed; expected PyTorch {oldest} to {newest}")
+    for variable in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+        if "cudaMallocAsync" in os.environ.get(variable, ""):
+            _refuse(
+                f"{variable}: backend:cudaMallocAsync leaves memory to the driver's pools, which cannot be "
+                "rehearsed; expected PyTorch's own allocator"
+            )
 
 
 def _release(version):
