@@ -53,7 +53,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"profiler/injection", {"profiler/record/cupti", "traces", "traces/nsys", "models/base"}},
     {"profiler/analysis", {"traces", "models/program"}},
     {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
-    {"profiler/rehearsal/device", {}},
+    {"profiler/rehearsal/device", {"models/base"}},
     {"profiler/rehearsal/program",
      {"traces/kineto", "traces/snapshot", "traces", "models/program"}},
     {"profiler/replay", {"profiler/report", "traces/snapshot", "models/allocator"}},

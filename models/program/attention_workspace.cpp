@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "models/base/cudnn_attention.hpp"
+
 namespace foreshard {
 namespace {
-
-constexpr int kHopper = 9, kDatacenterBlackwell = 10;
 
 CostKey part_of(const CostKey& key, const AttentionPart& part) {
   const auto [B, S, H, K, d] = key.dims;
@@ -14,21 +14,9 @@ CostKey part_of(const CostKey& key, const AttentionPart& part) {
   return of_part;
 }
 
-// Of backward's kernels; each buffer of theirs begins at a multiple of 128 B.
-std::int64_t backward_engine_bytes(const CostKey& key, int family, bool is_deterministic) {
+CudnnAttention attention_of(const CostKey& key) {
   const auto [B, S, H, K, d] = key.dims;
-  // The gradients of keys and values in bf16, one for each query head, where heads share them.
-  const std::int64_t of_query_heads = K < H ? 2 * round_up(2 * B * S * H * d, 128) : 0;
-  if (family == kDatacenterBlackwell && is_deterministic) {
-    return K < H ? 2 * of_query_heads + 128 : 0;
-  }
-  if (is_deterministic) {
-    const std::int64_t columns = round_up(S, family == kHopper ? 128 : 64);
-    return 2 * B * H * round_up(S, 64) * columns + of_query_heads + (family == kHopper ? 256 : 128);
-  }
-  if (family == kHopper) return of_query_heads + 256;
-  if (family == kDatacenterBlackwell && S > 128) return K < H ? of_query_heads + 128 : 0;
-  return 4 * B * round_up(S, 8) * H * d + of_query_heads + 128;
+  return {B, S, H, K, d};
 }
 
 Bytes plain_scratch(const CostKey& key, const DeviceTraits& device) {
@@ -46,11 +34,11 @@ bool is_fused_attention(const CostKey& key, const DeviceTraits& device) {
 
 Bytes cudnn_workspace(const CostKey& key, int compute_capability, bool is_deterministic) {
   const auto [B, S, H, K, d] = key.dims;
-  const int family = compute_capability / 10;
-  if (key.op == Operator::attention) return {family == kHopper ? 256 : 0};
+  if (key.op == Operator::attention) return {cudnn_forward_engine_bytes(compute_capability)};
   const std::int64_t row_sums = 4 * B * S * H;
   const std::int64_t query_sums = is_deterministic ? 0 : 4 * B * S * H * d;
-  return {row_sums + query_sums + backward_engine_bytes(key, family, is_deterministic)};
+  return {row_sums + query_sums +
+          cudnn_backward_engine_bytes(attention_of(key), compute_capability, is_deterministic)};
 }
 
 AttentionPart cudnn_backward_part(const CostKey& attention, const DeviceTraits& device) {

@@ -1,10 +1,10 @@
 // What a device says of itself: the attributes of runtime and driver, which have the same numbers,
-// and the properties in CUDA 13's layout. What machine.hpp does not have is the same for all GPUs
+// and the properties in the layouts of CUDA 12 and 13. What machine.hpp does not have is the same for all GPUs
 // since compute capability 9.0 (the tables of compute capabilities in the CUDA C++ Programming
 // Guide).
 #include <cstdio>
-#include <cstring>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 
 #include <cuda.h>
@@ -78,33 +78,43 @@ const std::unordered_map<int, int>& attributes() {
   return attributes;
 }
 
-}  // namespace
-}  // namespace foreshard::rehearsal
+// CUDA 12's cudaDeviceProp, of which CUDA 13 has dropped some fields. Runs of fields that are zero
+// have no names.
+struct PropertiesOfCuda12 {
+  char name[256];
+  cudaUUID_t uuid;
+  char luid[8];
+  unsigned luidDeviceNodeMask;
+  std::size_t totalGlobalMem, sharedMemPerBlock;
+  int regsPerBlock, warpSize;
+  std::size_t memPitch;
+  int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
+  std::size_t totalConstMem;
+  int major, minor;
+  std::size_t textureAlignment, texturePitchAlignment;
+  int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory;
+  int computeMode, textures_and_surfaces[40];
+  std::size_t surfaceAlignment;
+  int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver;
+  int asyncEngineCount, unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize;
+  int persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+  int caches_of_level_1[2];
+  std::size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor, managedMemory, boards_and_rates[4], pageableMemoryAccess;
+  int concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem;
+  int cooperativeLaunch, cooperativeMultiDeviceLaunch;
+  std::size_t sharedMemPerBlockOptin;
+  int page_tables[2], maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
+  std::size_t reservedSharedMemPerBlock;
+  int hostRegisterSupported, arrays_and_semaphores[3], memoryPoolsSupported, transfers[6];
+  int clusterLaunch, unifiedFunctionPointers, reserved[63];
+};
+static_assert(sizeof(PropertiesOfCuda12) == 1'032);
 
-using namespace foreshard::rehearsal;
-
-CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
-    *value = device + 1;
-    return CUDA_SUCCESS;
-  }
-  const auto at = attributes().find(attribute);
-  if (at == attributes().end())
-    refuse("attribute " + std::to_string(attribute) + " of cuDeviceGetAttribute");
-  *value = at->second;
-  return CUDA_SUCCESS;
-}
-
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return remembered(static_cast<cudaError_t>(
-      cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device)));
-}
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+template <class Properties>
+cudaError_t get_properties(Properties& p, int device) {
   if (!is_device(device)) return remembered(cudaErrorInvalidDevice);
-  cudaDeviceProp& p = *properties;
-  std::memset(&p, 0, sizeof p);
+  p = {};
   std::snprintf(p.name, sizeof p.name, "%s", machine().name.c_str());
   cuDeviceGetUuid(&p.uuid, device);
   p.totalGlobalMem = machine().memory_bytes;
@@ -136,12 +146,42 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.streamPrioritiesSupported = p.managedMemory = p.concurrentManagedAccess = 1;
   p.computePreemptionSupported = p.canUseHostPointerForRegisteredMem = p.cooperativeLaunch = 1;
   p.hostRegisterSupported = p.memoryPoolsSupported = p.clusterLaunch = 1;
+  if constexpr (std::is_same_v<Properties, PropertiesOfCuda12>) {
+    p.clockRate = machine().clock_khz;
+    p.memoryClockRate = machine().memory_clock_khz;
+    p.deviceOverlap = 1;
+  }
   return cudaSuccess;
 }
 
-// By this name a runtime of CUDA 12 is asked, whose properties have another layout.
-extern "C" cudaError_t cudaGetDeviceProperties_v2(void*, int) {
-  stop(
-      "this program is built for CUDA 12, of which rehearsals know nothing yet; PyTorch for CUDA "
-      "13 is needed");
+}  // namespace
+}  // namespace foreshard::rehearsal
+
+using namespace foreshard::rehearsal;
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
+    *value = device + 1;
+    return CUDA_SUCCESS;
+  }
+  const auto at = attributes().find(attribute);
+  if (at == attributes().end())
+    refuse("attribute " + std::to_string(attribute) + " of cuDeviceGetAttribute");
+  *value = at->second;
+  return CUDA_SUCCESS;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return remembered(static_cast<cudaError_t>(
+      cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device)));
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return get_properties(*properties, device);
+}
+
+// By this name CUDA 12 asks.
+extern "C" cudaError_t cudaGetDeviceProperties_v2(void* properties, int device) {
+  return get_properties(*static_cast<PropertiesOfCuda12*>(properties), device);
 }

@@ -7,9 +7,11 @@
 #include "profiler/rehearsal/device/counts.hpp"
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/device_memory.hpp"
+#include "profiler/rehearsal/device/durations.hpp"
 #include "profiler/rehearsal/device/interface.h"
 #include "profiler/rehearsal/device/kernels.hpp"
 #include "profiler/rehearsal/device/log.hpp"
+#include "profiler/rehearsal/device/streams.hpp"
 
 namespace foreshard::rehearsal {
 namespace {
@@ -50,6 +52,7 @@ void copy_rows(std::uintptr_t to, std::size_t to_pitch, std::uintptr_t from, std
   log_line(call, "COPY %p %s %zu", static_cast<void*>(stream),
            direction(is_to_device, is_from_device), bytes);
   count_copy(stream, is_read);
+  work(stream, durations::copy(bytes));
   if (bytes > kLargestRealCopy && (is_to_device || is_from_device)) return;
   for (std::size_t row = 0; row < rows; ++row) {
     void* const target = reinterpret_cast<void*>(to + row * to_pitch);
@@ -68,6 +71,7 @@ void copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, cudaStream_
 void set_bytes(std::uintptr_t to, int value, std::size_t bytes, cudaStream_t stream) {
   const CallId call = record_memset(stream, value, bytes);
   log_line(call, "SET %p %zu", static_cast<void*>(stream), bytes);
+  work(stream, durations::kKernel);
   if (bytes <= kLargestRealCopy || !is_device_memory(to))
     std::memset(reinterpret_cast<void*>(to), value, bytes);
 }

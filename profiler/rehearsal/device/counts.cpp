@@ -1,5 +1,6 @@
 #include "profiler/rehearsal/device/counts.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <sstream>
 
@@ -27,7 +28,8 @@ std::string as_json(const Counts& counts) {
   std::ostringstream json;
   json << "{\"launches\": " << counts.launches
        << ", \"matrix_products\": " << counts.matrix_products
-       << ", \"cudnn_executions\": " << counts.cudnn_executions << ", \"cudnn_workspace_bytes\": 0"
+       << ", \"cudnn_executions\": " << counts.cudnn_executions
+       << ", \"cudnn_workspace_bytes\": " << counts.cudnn_workspace_bytes
        << ", \"copies\": " << counts.copies << ", \"collectives\": [";
   const char* separator = "";
   for (const auto& [what, calls] : counts.collectives) {
@@ -46,6 +48,7 @@ void Counts::add(const Counts& others) {
   launches += others.launches;
   matrix_products += others.matrix_products;
   cudnn_executions += others.cudnn_executions;
+  cudnn_workspace_bytes = std::max(cudnn_workspace_bytes, others.cudnn_workspace_bytes);
   copies += others.copies;
   host_reads += others.host_reads;
   host_waits += others.host_waits;
@@ -63,8 +66,11 @@ void count_product(cudaStream_t stream) {
   change(stream, [](Counts& counts) { ++counts.matrix_products; });
 }
 
-void count_cudnn(cudaStream_t stream) {
-  change(stream, [](Counts& counts) { ++counts.cudnn_executions; });
+void count_cudnn(cudaStream_t stream, std::int64_t workspace_bytes) {
+  change(stream, [=](Counts& counts) {
+    ++counts.cudnn_executions;
+    counts.cudnn_workspace_bytes = std::max(counts.cudnn_workspace_bytes, workspace_bytes);
+  });
 }
 
 void count_copy(cudaStream_t stream, bool is_read_by_host) {

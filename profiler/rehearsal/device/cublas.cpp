@@ -1,14 +1,14 @@
-// cuBLAS: handles, products of matrices and of vectors. Solvers and factorizations are not
-// described.
+// cuBLAS: handles, products of matrices and of vectors.
 #include <cublas_v2.h>
 
+#include "profiler/rehearsal/device/library_handle.hpp"
 #include "profiler/rehearsal/device/products.hpp"
+#include "profiler/rehearsal/device/real_libraries.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
 
 using namespace foreshard::rehearsal;
 
-struct cublasContext {
-  cudaStream_t stream = nullptr;
+struct cublasContext : LibraryHandle {
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
   cublasPointerMode_t pointers = CUBLAS_POINTER_MODE_HOST;
 };
@@ -40,7 +40,7 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
 }
 
 cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
-  *version = CUBLAS_VERSION;
+  *version = cublas_version();
   return CUBLAS_STATUS_SUCCESS;
 }
 

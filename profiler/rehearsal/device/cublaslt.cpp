@@ -5,6 +5,7 @@
 #include <cublasLt.h>
 
 #include "profiler/rehearsal/device/products.hpp"
+#include "profiler/rehearsal/device/real_libraries.hpp"
 
 using namespace foreshard::rehearsal;
 
@@ -30,7 +31,7 @@ void assign(std::int32_t& field, const void* value, std::size_t bytes) {
 }  // namespace
 
 std::size_t cublasLtGetVersion() {
-  return CUBLAS_VERSION;
+  return static_cast<std::size_t>(cublas_version());
 }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {

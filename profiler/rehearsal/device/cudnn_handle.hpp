@@ -1,6 +1,8 @@
 // What the null cuDNN knows of a handle, and how it counts what a handle executes.
 #pragma once
 
+#include <cstdint>
+
 #include <cudnn.h>
 
 struct cudnnContext {
@@ -9,6 +11,6 @@ struct cudnnContext {
 
 namespace foreshard::rehearsal {
 
-cudnnStatus_t execute(cudnnHandle_t handle, const char* what);
+cudnnStatus_t execute(cudnnHandle_t handle, const char* what, std::int64_t workspace_bytes);
 
 }  // namespace foreshard::rehearsal

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "profiler/rehearsal/device/machine.hpp"
+#include "profiler/rehearsal/device/real_libraries.hpp"
 #include "profiler/rehearsal/device/streams.hpp"
 
 namespace foreshard::rehearsal {
@@ -82,12 +83,12 @@ cudaError_t cudaPeekAtLastError() {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDA_VERSION;
+  *version = cuda_version();
   return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  *version = cuda_version();
   return cudaSuccess;
 }
 

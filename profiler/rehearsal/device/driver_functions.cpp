@@ -1,12 +1,15 @@
 #include "profiler/rehearsal/device/driver_functions.hpp"
 
+#include <cstring>
 #include <map>
 #include <string>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include "profiler/rehearsal/device/devices.hpp"
+#include "profiler/rehearsal/device/refusal.hpp"
 
 namespace foreshard::rehearsal {
 
@@ -28,6 +31,17 @@ void* find_driver_function(std::string_view name, int version) {
 }  // namespace foreshard::rehearsal
 
 using namespace foreshard::rehearsal;
+
+// Tables of functions that no documentation describes: there are none. NVRTC, which compiles with and
+// without a driver, then does without; what else asks for them, such as the real runtime, would not.
+CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  Dl_info caller{};
+  ::dladdr(__builtin_return_address(0), &caller);
+  if (caller.dli_fname == nullptr || std::strstr(caller.dli_fname, "libnvrtc") == nullptr)
+    refuse("cuGetExportTable");
+  *table = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
+}
 
 CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t,
                           CUdriverProcAddressQueryResult* result) {

@@ -42,6 +42,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   if (captured_graph(stream) != nullptr) stop("a CUDA graph within a CUDA graph is not described");
   log_line({}, "GRAPH %p", static_cast<void*>(stream));
   count_graph(graph->counts);
+  work(stream, graph->nanoseconds);
   for (const auto& function : graph->host_functions) function();
   return cudaSuccess;
 }

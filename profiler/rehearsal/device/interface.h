@@ -1,8 +1,8 @@
 // The C interface of the null device, libforeshard_rehearsal.so, for the hooks that rehearse a
 // script.
 //
-// The library takes the place of the CUDA runtime, the CUDA driver, cuBLAS, cuBLASLt, cuDNN, NCCL,
-// CUPTI and NVML in the process into which LD_PRELOAD loads it. Nothing is computed: every call
+// The library takes the place of the CUDA runtime, the CUDA driver, cuBLAS, cuBLASLt, cuDNN, cuFFT,
+// cuSOLVER, cuSPARSE, NCCL, CUPTI and NVML in the process into which LD_PRELOAD loads it. Nothing is computed: every call
 // that would use a GPU is counted, device memory is a range of addresses of which copies of at most
 // 64 KiB touch pages, and all work is done when the call that issues it returns. An entry point
 // that the library does not know to be harmless prints "foreshard rehearsal: NAME is not described;
@@ -34,11 +34,12 @@ extern "C" {
 #endif
 
 // What all threads have done since the last call, as a JSON object; the counts are then zero again:
-//   {"launches": kernels, without those of the libraries below,
+//   {"launches": kernels, without those of the libraries below; a call of cuFFT, cuSOLVER and
+//                cuSPARSE that computes is one,
 //    "matrix_products": calls of cuBLAS and cuBLASLt,
 //    "cudnn_executions": calls of cuDNN that compute,
-//    "cudnn_workspace_bytes": the largest workspace that cuDNN asked for: 0, since what its engines
-//                             need is not known (cudnn.cpp),
+//    "cudnn_workspace_bytes": the largest workspace that an engine of cuDNN asked for: those of
+//                             attention are known, others count as 0 (cudnn_attention.cpp),
 //    "copies": cudaMemcpy of all kinds, without memsets,
 //    "collectives": [{"kind": "all_gather" | "all_reduce" | "all_to_all" | "broadcast" | "recv" |
 //                             "reduce" | "reduce_scatter" | "send",
@@ -50,6 +51,11 @@ extern "C" {
 // Work that a stream captures into a graph counts whenever the graph is launched. The text is valid
 // until the calling thread calls again.
 const char* foreshard_rehearsal_counts(void);
+
+// What the device could not know and took to be nothing, such as workspaces of libraries, of all
+// threads since the process began: sentences, one a line, each once. The text is valid until the
+// calling thread calls again.
+const char* foreshard_rehearsal_notes(void);
 
 // Begins such a log in this file, instead of the one that is written, if any; NULL ends it.
 void foreshard_rehearsal_log(const char* path);

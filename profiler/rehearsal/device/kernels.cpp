@@ -8,9 +8,11 @@
 #include "profiler/rehearsal/device/counts.hpp"
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/device_memory.hpp"
+#include "profiler/rehearsal/device/durations.hpp"
 #include "profiler/rehearsal/device/log.hpp"
 #include "profiler/rehearsal/device/machine.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
+#include "profiler/rehearsal/device/streams.hpp"
 
 namespace foreshard::rehearsal {
 namespace {
@@ -42,6 +44,7 @@ void launch(const char* name, const Launch& launch) {
            static_cast<void*>(stream), grid.x, grid.y, grid.z, block.x, block.y, block.z,
            shared_bytes, name);
   count_launch(stream);
+  work(stream, durations::kKernel);
 }
 
 void launched_by_library(const char* what) {

@@ -10,10 +10,12 @@
 #include "profiler/rehearsal/device/copies.hpp"
 #include "profiler/rehearsal/device/counts.hpp"
 #include "profiler/rehearsal/device/cupti_records.hpp"
+#include "profiler/rehearsal/device/durations.hpp"
 #include "profiler/rehearsal/device/kernels.hpp"
 #include "profiler/rehearsal/device/log.hpp"
 #include "profiler/rehearsal/device/nccl_communicator.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
+#include "profiler/rehearsal/device/streams.hpp"
 
 using namespace foreshard::rehearsal;
 
@@ -56,6 +58,7 @@ ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes,
   log_line(call, "COLLECTIVE %p %s %d %zu %#llx", static_cast<void*>(stream), kind,
            communicator->ranks, bytes, reinterpret_cast<unsigned long long>(communicator));
   count_collective(stream, kind, communicator->ranks, bytes);
+  work(stream, durations::collective(bytes));
   return ncclSuccess;
 }
 

@@ -8,6 +8,7 @@
 #include "profiler/rehearsal/device/devices.hpp"
 #include "profiler/rehearsal/device/interface.h"
 #include "profiler/rehearsal/device/nccl_communicator.hpp"
+#include "profiler/rehearsal/device/real_libraries.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
 
 using namespace foreshard::rehearsal;
@@ -40,7 +41,7 @@ ncclResult_t delete_handle(void* handle) {
 }  // namespace
 
 ncclResult_t ncclGetVersion(int* version) {
-  *version = NCCL_VERSION_CODE;
+  *version = nccl_version();
   return ncclSuccess;
 }
 

@@ -4,10 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include <cuda.h>
-
 #include "profiler/rehearsal/device/device_memory.hpp"
 #include "profiler/rehearsal/device/machine.hpp"
+#include "profiler/rehearsal/device/real_libraries.hpp"
 
 using namespace foreshard::rehearsal;
 
@@ -52,7 +51,7 @@ int nvmlShutdown() {
 }
 
 int nvmlSystemGetCudaDriverVersion_v2(int* version) {
-  *version = CUDA_VERSION;
+  *version = cuda_version();
   return kSuccess;
 }
 

@@ -81,21 +81,16 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  *attributes = {};
+  // Field by field: CUDA 12's structure ends with the last of these.
   const auto block = find_block(number(pointer));
-  if (block) {
-    attributes->type = cudaMemoryTypeDevice;
-    attributes->device = block->device;
-    attributes->devicePointer = const_cast<void*>(pointer);
-  } else if (is_pinned(pointer)) {
-    attributes->type = cudaMemoryTypeHost;
-    attributes->device = current_device();
-    attributes->devicePointer = attributes->hostPointer = const_cast<void*>(pointer);
-  } else {
-    attributes->type = cudaMemoryTypeUnregistered;
-    attributes->device = cudaInvalidDeviceId;
-    attributes->hostPointer = const_cast<void*>(pointer);
-  }
+  const bool is_of_host = !block && is_pinned(pointer);
+  void* const address = const_cast<void*>(pointer);
+  attributes->type = block        ? cudaMemoryTypeDevice
+                     : is_of_host ? cudaMemoryTypeHost
+                                  : cudaMemoryTypeUnregistered;
+  attributes->device = block ? block->device : is_of_host ? current_device() : cudaInvalidDeviceId;
+  attributes->devicePointer = block || is_of_host ? address : nullptr;
+  attributes->hostPointer = block ? nullptr : address;
   return cudaSuccess;
 }
 

@@ -121,7 +121,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   return cudaSuccess;
 }
 
-// The graph under capture has no handle and no nodes here: who asks for them is not answered.
+// By this name CUDA 13 asks. The graph under capture has no handle and no nodes here: who asks for them is not answered.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                      unsigned long long* id, cudaGraph_t* graph,
                                      const cudaGraphNode_t** dependencies,
@@ -136,3 +136,24 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
   if (id != nullptr) *id = captured->id;
   return cudaSuccess;
 }
+
+// By these names CUDA 12 asks.
+extern "C" {
+
+cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                        unsigned long long* id, cudaGraph_t* graph,
+                                        const cudaGraphNode_t** dependencies,
+                                        const cudaGraphEdgeData** edges,
+                                        std::size_t* dependency_count) {
+  return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, dependency_count);
+}
+
+cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                        unsigned long long* id, cudaGraph_t* graph,
+                                        const cudaGraphNode_t** dependencies,
+                                        std::size_t* dependency_count) {
+  return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, nullptr,
+                                  dependency_count);
+}
+
+}  // extern "C"

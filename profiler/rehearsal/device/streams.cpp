@@ -9,6 +9,7 @@
 
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/devices.hpp"
+#include "profiler/rehearsal/device/durations.hpp"
 #include "profiler/rehearsal/device/log.hpp"
 
 namespace foreshard::rehearsal {
@@ -18,17 +19,21 @@ struct Stream {
   unsigned flags = 0;
   int priority = 0, device = 0;
   std::shared_ptr<Graph> graph;
+  std::int64_t end = 0;  // of its work, in nanoseconds
 };
 
 struct Event {
   unsigned flags = 0;
   bool is_recorded = false;
+  std::int64_t time = 0;
   std::weak_ptr<Graph> graph;  // it was last recorded while that was captured
 };
 
 std::mutex mutex;
 std::atomic<int> captures{0};  // streams that are captured: none is the common case
 std::uint64_t last_capture = 0;
+std::int64_t end_of_default = 0;  // of all default streams' work
+std::int64_t host_time = 0;       // until when the host has waited
 
 auto& streams() {
   static auto& streams = *new std::unordered_map<cudaStream_t, Stream>;
@@ -53,6 +58,19 @@ Stream* find(cudaStream_t stream) {
 Event* find(cudaEvent_t event) {
   const auto at = events().find(event);
   return at == events().end() ? nullptr : &at->second;
+}
+
+std::int64_t& end_of(Stream* stream) {
+  return stream == nullptr ? end_of_default : stream->end;
+}
+
+void add_work(Stream* stream, std::int64_t nanoseconds) {
+  std::int64_t& end = end_of(stream);
+  end = std::max(end, host_time) + nanoseconds;
+}
+
+void host_waits_until(std::int64_t time) {
+  host_time = std::max(host_time, time);
 }
 
 // Handles are numbers that no address of the process has, and are never used again.
@@ -86,13 +104,22 @@ std::shared_ptr<Graph> captured_graph(cudaStream_t stream) {
   return found == nullptr ? nullptr : found->graph;
 }
 
+void work(cudaStream_t stream, std::int64_t nanoseconds) {
+  const std::lock_guard lock(mutex);
+  Stream* const found = find(stream);
+  if (found != nullptr && found->graph != nullptr)
+    found->graph->nanoseconds += nanoseconds;
+  else
+    add_work(found, nanoseconds);
+}
+
 cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   if (stream == nullptr) return cudaErrorInvalidValue;
   const std::lock_guard lock(mutex);
   *stream = new_handle<cudaStream_t>();
   Stream& made = streams()[*stream];
   made = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority), current_device(),
-          nullptr};
+          nullptr, 0};
   log_stream(*stream, made);
   return cudaSuccess;
 }
@@ -141,13 +168,15 @@ cudaError_t destroy_event(cudaEvent_t event) {
 cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
   Event* found = find(event);
-  const Stream* on = find(stream);
+  Stream* on = find(stream);
   if (found == nullptr || (on == nullptr && !is_default(stream)))
     return cudaErrorInvalidResourceHandle;
   log_line(record_call(OrderingCall::record_event), "RECORD %p %p", static_cast<void*>(stream),
            static_cast<void*>(event));
   found->is_recorded = true;
   found->graph = on == nullptr ? nullptr : on->graph;
+  if (found->graph.expired()) add_work(on, durations::kEvent);
+  found->time = end_of(on);
   return cudaSuccess;
 }
 
@@ -167,6 +196,7 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
   log_line(record_call(OrderingCall::wait_for_event), "AWAIT %p %p", static_cast<void*>(stream),
            static_cast<void*>(event));
   const auto graph = found->graph.lock();
+  if (graph == nullptr) end_of(waits) = std::max(end_of(waits), found->time);
   if (graph == nullptr || (waits != nullptr && waits->graph == graph)) return cudaSuccess;
   if (waits == nullptr) return cudaErrorStreamCaptureImplicit;
   if (waits->graph != nullptr) return cudaErrorStreamCaptureMerge;
@@ -177,29 +207,42 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
 
 cudaError_t synchronize_event(cudaEvent_t event) {
   const cudaError_t error = query_event(event);
-  return error == cudaSuccess ? wait(OrderingCall::synchronize_event, "event", event) : error;
+  if (error != cudaSuccess) return error;
+  {
+    const std::lock_guard lock(mutex);
+    host_waits_until(find(event)->time);
+  }
+  return wait(OrderingCall::synchronize_event, "event", event);
 }
 
 cudaError_t elapsed_time(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   const std::lock_guard lock(mutex);
-  for (const cudaEvent_t event : {from, to}) {
-    const Event* found = find(event);
-    if (milliseconds == nullptr || found == nullptr || !found->is_recorded ||
-        (found->flags & cudaEventDisableTiming) != 0)
+  const Event *begin = find(from), *end = find(to);
+  for (const Event* event : {begin, end}) {
+    if (milliseconds == nullptr || event == nullptr || !event->is_recorded ||
+        (event->flags & cudaEventDisableTiming) != 0)
       return cudaErrorInvalidResourceHandle;
   }
-  *milliseconds = kElapsedMilliseconds;
+  *milliseconds = static_cast<float>(static_cast<double>(end->time - begin->time) / 1e6);
   return cudaSuccess;
 }
 
 cudaError_t synchronize_stream(cudaStream_t stream) {
   if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
-  return captured_graph(stream) == nullptr
-             ? wait(OrderingCall::synchronize_stream, "stream", stream)
-             : cudaErrorStreamCaptureUnsupported;
+  if (captured_graph(stream) != nullptr) return cudaErrorStreamCaptureUnsupported;
+  {
+    const std::lock_guard lock(mutex);
+    host_waits_until(end_of(find(stream)));
+  }
+  return wait(OrderingCall::synchronize_stream, "stream", stream);
 }
 
 cudaError_t synchronize_device() {
+  {
+    const std::lock_guard lock(mutex);
+    host_waits_until(end_of_default);
+    for (const auto& [handle, stream] : streams()) host_waits_until(stream.end);
+  }
   return wait(OrderingCall::synchronize_device, "device");
 }
 

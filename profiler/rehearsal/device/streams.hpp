@@ -1,6 +1,9 @@
 // Streams and events: all work is done when the call that issues it returns, so that a stream is
-// only its properties and the graph that it is captured into, and an event only when it was
-// recorded.
+// only its properties and the graph that it is captured into, and nobody ever waits.
+//
+// Times are simulated: a stream begins work when it has done what it was given before, and no earlier
+// than the host has waited for; an event takes the stream's time, and carries it to streams that
+// wait for it. Issuing work takes the host no time.
 //
 // A capture begins on one stream; a stream that waits for an event recorded in the capture joins
 // it, and its end takes all of them out ("Cross-stream Dependencies and Events" in the CUDA C++
@@ -23,6 +26,7 @@ namespace foreshard::rehearsal {
 struct Graph {
   std::uint64_t id = 0;  // of the capture
   Counts counts;
+  std::int64_t nanoseconds = 0;  // of all its work, one after the other
   std::vector<std::function<void()>> host_functions;
 };
 
@@ -31,6 +35,9 @@ std::shared_ptr<Graph> captured_graph(cudaStream_t stream);
 
 // A line of the log for each.
 void log_streams();
+
+// The stream is given work of so many nanoseconds, or the graph that it is captured into.
+void work(cudaStream_t stream, std::int64_t nanoseconds);
 
 // All by handle; the runtime and the driver have the same streams and events.
 cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority);
@@ -56,9 +63,6 @@ cudaError_t end_capture(cudaStream_t stream, std::shared_ptr<Graph>& graph);
 // Now, or when the graph that the stream is captured into is launched.
 cudaError_t call_on_host(cudaStream_t stream, std::function<void()> function);
 
-// Between any two events of which both were recorded: nothing here takes time, and programs divide
-// by it.
-inline constexpr float kElapsedMilliseconds = 1.0f;
 // Streams of the highest priority have the lowest number.
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 

@@ -128,6 +128,23 @@ class AnInterpreter(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (2, ""))
         self.assertIn("torch 9.9 is a build for CPUs; expected ", record["refused"])
 
+    def test_a_release_that_was_not_compared_is_refused_in_one_sentence(self):
+        for version in ("2.5.1+cu121", "2.16.0.dev20260901+cu132", "3.0.0", "unknown"):
+            done, record = self.run_script("", version=f"__version__ = '{version}'\ncuda = '13.2'\n")
+            self.assertEqual((done.returncode, done.stderr), (2, ""))
+            self.assertIn(f"torch {version} is not a release that can be rehearsed", record["refused"])
+            self.assertIn("; expected PyTorch 2.6 to 2.15", record["refused"])
+        for version in ("2.6.0+cu124", "2.15.1"):
+            done, record = self.run_script("", version=f"__version__ = '{version}'\ncuda = '12.4'\n")
+            self.assertEqual((done.returncode, record["has_ended"]), (0, True))
+
+    def test_the_drivers_allocator_is_refused_in_one_sentence(self):
+        os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "backend:cudaMallocAsync"
+        self.addCleanup(os.environ.pop, "PYTORCH_CUDA_ALLOC_CONF")
+        done, record = self.run_script("", version="__version__ = '2.11.0'\ncuda = '13.0'\n")
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        self.assertIn("PYTORCH_CUDA_ALLOC_CONF: backend:cudaMallocAsync leaves", record["refused"])
+
     def test_processes_that_the_script_starts_are_not_hooked(self):
         done, record = self.run_script(
             "import subprocess, sys; subprocess.run([sys.executable, '-c', "

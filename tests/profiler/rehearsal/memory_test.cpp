@@ -112,6 +112,20 @@ TEST(NullDeviceMemory, IsPinnedWhereTheHostAsks) {
   });
 }
 
+// CUDA 13 has put reserved words behind them.
+TEST(NullDeviceMemory, DescribesPointersWithinCuda12sStructure) {
+  on_null_device({}, [](const NullDevice& device) {
+    constexpr std::size_t kBytes = 24;
+    for (const void* pointer : {device.allocate(1), static_cast<void*>(nullptr)}) {
+      std::vector<char> attributes(kBytes + 1, 'x');
+      EXPECT_EQ((device.find<int(void*, const void*)>("cudaPointerGetAttributes")(attributes.data(),
+                                                                                  pointer)),
+                0);
+      EXPECT_EQ(attributes[kBytes], 'x');
+    }
+  });
+}
+
 TEST(NullDeviceMemory, IsTakenFromCreationToTheLastMapping) {
   on_null_device(kFourPages, [](const NullDevice& device) {
     CUdeviceptr address = 0;

@@ -1,6 +1,8 @@
 // Where the null device would have to guess it ends the process and says at what; and what it says
 // of itself.
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include <cuda.h>
 
@@ -11,8 +13,8 @@ namespace {
 
 TEST(NullDeviceRefusal, NamesTheEntryPointThatIsNotDescribed) {
   for (const std::string name :
-       {"cufftXtExec", "cusolverDnCreate", "cudnnRNNForward", "cudaIpcGetMemHandle",
-        "cuGetExportTable", "cublasSgeqrfBatched", "ncclGather"})
+       {"cufftExecC2C", "cusparseSpGEMM_compute", "cudnnRNNForward", "cudaIpcGetMemHandle",
+        "cuGetExportTable", "cublasSnrm2_v2", "ncclGather"})
     expect_refusal(
         {}, [&](const NullDevice& device) { device.find<void()>(name.c_str())(); },
         name + " is not described; ");
@@ -37,15 +39,6 @@ TEST(NullDeviceRefusal, WantsASizeForPartsOfCommunicators) {
                                                                           nullptr);
       },
       "ncclCommSplit: nobody said how many ranks");
-}
-
-TEST(NullDeviceRefusal, KnowsCuda13Only) {
-  expect_refusal(
-      {},
-      [](const NullDevice& device) {
-        device.find<int(void*, int)>("cudaGetDeviceProperties_v2")(nullptr, 0);
-      },
-      "this program is built for CUDA 12, ");
 }
 
 TEST(NullDeviceRefusal, WantsAnEnvironmentThatItUnderstands) {
@@ -83,6 +76,32 @@ TEST(NullDeviceMachine, IsWhatTheEnvironmentSays) {
         unsigned count = 0;
         EXPECT_EQ(device.find<int(unsigned*)>("nvmlDeviceGetCount_v2")(&count), 0);
         EXPECT_EQ(count, 8u);
+      });
+}
+
+// The places that fields of CUDA 12's cudaDeviceProp have in its header.
+TEST(NullDeviceMachine, HasPropertiesInTheLayoutOfCuda12) {
+  on_null_device(
+      {{"FORESHARD_REHEARSAL_MEMORY", "1000000"}, {"FORESHARD_REHEARSAL_DEVICE", "cc=80;sms=108;"}},
+      [](const NullDevice& device) {
+        constexpr std::size_t kBytes = 1'032;
+        std::vector<char> properties(kBytes + 1, 'x');
+        ASSERT_EQ(device.find<int(void*, int)>("cudaGetDeviceProperties_v2")(properties.data(), 0),
+                  0);
+        const auto at = [&](std::size_t offset) {
+          int value = 0;
+          std::memcpy(&value, &properties[offset], sizeof value);
+          return value;
+        };
+        EXPECT_EQ(at(288), 1'000'000);   // totalGlobalMem
+        EXPECT_EQ(at(360), 8);           // major
+        EXPECT_EQ(at(388), 108);         // multiProcessorCount
+        EXPECT_EQ(at(616), 52'428'800);  // l2CacheSize
+        EXPECT_EQ(at(640), 233'472);     // sharedMemPerMultiprocessor
+        EXPECT_EQ(at(696), 232'448);     // sharedMemPerBlockOptin
+        EXPECT_EQ(at(744), 1);           // memoryPoolsSupported
+        EXPECT_EQ(at(772), 1);           // clusterLaunch
+        EXPECT_EQ(properties[kBytes], 'x');
       });
 }
 

@@ -135,6 +135,19 @@ print("width", box[0]["width"], dist.get_backend(), dist.get_world_size())
         self.assertEqual((status, len(answer["steps"])), (17, 1), error)
         self.assertIn("the script ended after 1 step of 3", answer["notes"])
 
+    def test_transforms_and_factorizations_run_and_note_what_is_not_known(self):
+        text = MODEL.format(
+            "a = torch.eye(8).cuda().requires_grad_(); s = torch.linalg.svdvals(a).sum()\n"
+            "    (s + torch.linalg.inv(a).sum() + torch.fft.rfft(a).abs().sum()).backward()\n"
+            "    c = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]).cuda(), torch.ones(2).cuda(), (8, 8))\n"
+            "    torch.sparse.mm(c, a).sum().backward()"
+        )
+        status, answer, error = self.rehearse(text)
+        self.assertEqual(status, 0, error)
+        for library in ("cuFFT", "cuSOLVER", "cuSPARSE"):
+            note = f"workspaces of {library} are not known without a GPU and count as 0: memory is a lower bound"
+            self.assertIn(note, answer["notes"])
+
     def test_what_is_left_out_is_noted(self):
         text = MODEL.format(
             "torch.save({'w': torch.empty(8 << 20)}, 'w.pt'); torch.empty(1 << 20).normal_()"

@@ -30,7 +30,9 @@ counts = json.loads(device.foreshard_rehearsal_counts())
 four = torch.tensor([1, 2, 3, 4]).cuda().tolist()
 try: torch.empty(1 << 34, dtype=torch.uint8, device='cuda'); fits = True
 except torch.OutOfMemoryError: fits = False
-print(json.dumps(dict(counts=counts, four=four, fits=fits, peak=torch.cuda.max_memory_allocated(),
+version = ctypes.c_int(); device.cudaRuntimeGetVersion(ctypes.byref(version))
+major, minor = map(int, torch.version.cuda.split('.'))
+print(json.dumps(dict(runtime=version.value - major * 1000 - minor * 10, counts=counts, four=four, fits=fits, peak=torch.cuda.max_memory_allocated(),
                       reserved=torch.cuda.memory_reserved(), devices=torch.cuda.device_count())))
 )";
 
@@ -61,6 +63,7 @@ TEST_F(TorchOnTheNullDevice, TrainsWithoutAGpu) {
   const nlohmann::json said = nlohmann::json::parse(output_of(
       "FORESHARD_REHEARSAL_DEVICES=2 FORESHARD_REHEARSAL_MEMORY=17179869183 LD_PRELOAD='" +
       library + "' LD_LIBRARY_PATH='" + names + "' " + python_ + " -c \"" + kScript + "\""));
+  EXPECT_EQ(said.at("runtime"), 0);  // the CUDA that this PyTorch was built for, whatever ours
   EXPECT_EQ(said.at("devices"), 2);
   EXPECT_EQ(said.at("four"), (std::vector<int>{1, 2, 3, 4}));
   EXPECT_EQ(said.at("fits"), false);

@@ -29,6 +29,7 @@ def _function(name, result, *arguments):
 
 
 _counts = _function("foreshard_rehearsal_counts", ctypes.c_char_p)
+_notes = _function("foreshard_rehearsal_notes", ctypes.c_char_p)
 _mark = _function("foreshard_rehearsal_mark", None, ctypes.c_char_p)
 _log = _function("foreshard_rehearsal_log", None, ctypes.c_char_p)
 _next_count = _function("foreshard_rehearsal_next_count", None, ctypes.c_longlong)
@@ -44,6 +45,11 @@ def counts():
     return json.loads(_counts()) if _counts else dict(_EMPTY)
 
 
+def notes():
+    """What the device could not know, as sentences."""
+    return _notes().decode().splitlines() if _notes else []
+
+
 def mark(text):
     """Puts a line into the device's log."""
     if _mark:
@@ -56,13 +62,18 @@ def log(path):
         _log(None if path is None else os.fsencode(path))
 
 
-@_READER
-def _is_in_order(destination, _source, size, _kernel):
-    """A read of one byte inside an operator asks whether its arguments are in order."""
-    if size != 1:
-        return 0
-    ctypes.c_bool.from_address(destination).value = True
-    return 1
+def _flag(value):
+    @_READER
+    def read(destination, _source, size, _kernel):
+        if size != 1:
+            return 0
+        ctypes.c_bool.from_address(destination).value = value
+        return 1
+
+    return read
+
+
+_FLAGS = {value: _flag(value) for value in (False, True)}
 
 
 def answer(counts):
@@ -75,13 +86,14 @@ def answer(counts):
 
 
 @contextlib.contextmanager
-def answering(counts):
-    """While this is entered reads of one integer return these numbers, in order, and checks succeed."""
+def answering(counts, flag=True):
+    """While this is entered reads of one integer return these numbers, in order, and reads of one byte the
+    flag: operators ask so whether their arguments are in order."""
     if _next_count is None:
         yield
         return
     answer(counts)
-    _on_read(_is_in_order)
+    _on_read(_FLAGS[flag])
     try:
         yield
     finally:

@@ -1,11 +1,15 @@
-"""Whether this interpreter can rehearse: it needs a PyTorch for CUDA, of which only two files are read."""
+"""Whether this interpreter can rehearse: it needs a PyTorch for CUDA of a release that was compared with the
+null device, and of that only two files are read."""
 
 import importlib.util
 import json
 import os
+import re
 import sys
 
 from foreshard_rehearsal import settings
+
+OLDEST, NEWEST = (2, 6), (2, 15)
 
 
 def check():
@@ -21,12 +25,24 @@ def check():
             exec(file.read(), version)
     except OSError:
         return
+    torch = f"{sys.executable}: torch {version.get('__version__')}"
     if version.get("cuda") is None:
         kind = "for ROCm" if version.get("hip") else "for CPUs"
-        _refuse(
-            f"{sys.executable}: torch {version.get('__version__')} is a build {kind}; "
-            "expected a PyTorch for CUDA"
-        )
+        _refuse(f"{torch} is a build {kind}; expected a PyTorch for CUDA")
+    if not OLDEST <= _release(str(version.get("__version__"))) <= NEWEST:
+        oldest, newest = (".".join(map(str, release)) for release in (OLDEST, NEWEST))
+        _refuse(f"{torch} is not a release that can be rehearsed; expected PyTorch {oldest} to {newest}")
+    for variable in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+        if "cudaMallocAsync" in os.environ.get(variable, ""):
+            _refuse(
+                f"{variable}: backend:cudaMallocAsync leaves memory to the driver's pools, which cannot be "
+                "rehearsed; expected PyTorch's own allocator"
+            )
+
+
+def _release(version):
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return tuple(map(int, numbers.groups())) if numbers else (0, 0)
 
 
 class _NoTorch:

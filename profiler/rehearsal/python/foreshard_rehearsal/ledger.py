@@ -19,6 +19,11 @@ class Fact(NamedTuple):
     value: Optional[Union[bool, int, float]] = None  # None: dense
 
 
+def has_storage(tensor):
+    """False of sparse tensors, which consist of others."""
+    return tensor.layout is sys.modules["torch"].strided
+
+
 def of(tensor):
     return getattr(tensor.untyped_storage(), _ATTRIBUTE, None)
 

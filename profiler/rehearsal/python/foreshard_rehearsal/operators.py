@@ -53,6 +53,8 @@ def run(func, args, kwargs):
     namespace, name = func._schema.name.split("::", 1)
     inputs = list(_tensors(args)) + list(_tensors(kwargs.values()))
     on_device = [tensor for tensor in inputs if tensor.is_cuda]
+    if not all(map(ledger.has_storage, inputs)):
+        return _sparse(func, name, args, kwargs)
     if namespace != "aten":
         return _foreign(func, args, kwargs, on_device)
     if name == "_local_scalar_dense" and on_device:
@@ -70,6 +72,9 @@ def run(func, args, kwargs):
         return result
     if name in _COUNTING:
         return _counted(func, name, args, kwargs)
+    if name == "_linalg_check_errors":
+        with device.answering([0], flag=False):  # no factorization has failed
+            return func(*args, **kwargs)
     if name == "_amp_foreach_non_finite_check_and_unscale_":
         func(*args, **kwargs)
         return ledger.state(args[1], ledger.Fact(True, 0.0))
@@ -138,7 +143,7 @@ def _state_results(func, args, kwargs, result, want, assumed):
         outputs += _written(func, args, kwargs)
     wanted = list(_tensors([want])) if not isinstance(want, (bool, int, float)) else []
     for place, output in enumerate(outputs):
-        if not output.is_cuda:
+        if not output.is_cuda or not ledger.has_storage(output):
             continue
         if not ledger.is_exact(output) or want is None:
             ledger.forget(output)
@@ -173,6 +178,19 @@ def _foreign(func, args, kwargs, on_device):
                 ledger.forget(tensor)
     for tensor, values, assumed in mirrored:
         ledger.write(tensor, values, assumed)
+    return result
+
+
+def _sparse(func, name, args, kwargs):
+    """Operators of sparse tensors are not followed; putting equal indices together takes them to differ."""
+    counts = [args[0]._nnz()] if name == "_coalesce" and args[0].is_cuda else []
+    if counts:
+        reads.invented("count", counts[0])
+    with device.answering(counts):
+        result = func(*args, **kwargs)
+    for tensor in [*_tensors([result]), *_written(func, args, kwargs)]:
+        if tensor.is_cuda and ledger.has_storage(tensor):
+            ledger.forget(tensor)
     return result
 
 

@@ -46,8 +46,10 @@ def write():
 
 
 def _end():
-    from foreshard_rehearsal import out_of_memory
+    from foreshard_rehearsal import device, out_of_memory
 
+    for sentence in device.notes():
+        note(sentence)
     _facts["oom"] = out_of_memory.of_the_end()
     _facts["torch"], _facts["packages"] = packages.imported()
     _facts["has_ended"] = True
