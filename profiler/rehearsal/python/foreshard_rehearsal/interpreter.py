@@ -1,11 +1,10 @@
 """Whether this interpreter can rehearse: it needs a PyTorch for CUDA, of which only two files are read."""
 
 import importlib.util
-import json
 import os
 import sys
 
-from foreshard_rehearsal import settings
+from foreshard_rehearsal import record
 
 
 def check():
@@ -23,7 +22,7 @@ def check():
         return
     if version.get("cuda") is None:
         kind = "for ROCm" if version.get("hip") else "for CPUs"
-        _refuse(
+        record.refuse(
             f"{sys.executable}: torch {version.get('__version__')} is a build {kind}; "
             "expected a PyTorch for CUDA"
         )
@@ -35,16 +34,10 @@ class _NoTorch:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == "torch":
-            _refuse(f"{sys.executable}: has no torch; expected an interpreter with PyTorch for CUDA")
+            record.refuse(f"{sys.executable}: has no torch; expected an interpreter with PyTorch for CUDA")
         return None
 
 
 def _folder_of_torch():
     spec = importlib.util.find_spec("torch")
     return os.path.dirname(spec.origin) if spec is not None and spec.origin else None
-
-
-def _refuse(sentence):
-    with open(settings.RECORD, "w", encoding="utf-8") as file:
-        json.dump({"refused": sentence}, file)
-    os._exit(2)
