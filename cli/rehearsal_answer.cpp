@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cli/common/command.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/json_text.hpp"
 #include "traces/metadata.hpp"
@@ -106,7 +107,10 @@ RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record,
       steps_(record.at("steps")),
       oom_(record.at("oom")),
       invented_(record.at("invented")),
-      notes_(record.at("notes")) {
+      notes_(record.at("notes")),
+      representatives_(record.at("representatives")),
+      status_(status) {
+  question_.ranks = record.at("ranks");
   const json& why = record.at("ended_because");
   if (why.is_string()) ended_because_ = why.get<std::string>();
   // A process that died at once, as by a C++ exception on another thread, named no reason.
@@ -126,7 +130,35 @@ ordered_json RehearsalAnswer::question_json() const {
           {"steps", question_.steps},
           {"machine", question_.machine.empty() ? ordered_json() : ordered_json(question_.machine)},
           {"device_memory_bytes", question_.device_memory},
-          {"loss", question_.loss}};
+          {"loss", question_.loss},
+          {"routing", question_.routing.empty() ? ordered_json() : ordered_json(question_.routing)},
+          {"weights", question_.weights}};
+}
+
+int RehearsalAnswer::status() const {
+  if (!ended_because_.empty()) return kRunFailed;
+  return is_out_of_memory() ? kOutOfMemory : status_;
+}
+
+std::int64_t RehearsalAnswer::peak(const std::string& kind) const {
+  std::int64_t most = is_out_of_memory() ? oom_.at(kind + "_bytes").get<std::int64_t>() : 0;
+  for (const ordered_json& row : steps_) {
+    most = std::max(most, row.at("peak_" + kind + "_bytes").get<std::int64_t>());
+  }
+  return most;
+}
+
+ordered_json RehearsalAnswer::summary() const {
+  ordered_json steps = ordered_json::array();
+  for (const ordered_json& row : steps_) {
+    ordered_json peaks;
+    for (const char* key :
+         {"step", "peak_active_bytes", "peak_allocated_bytes", "peak_reserved_bytes"}) {
+      peaks[key] = row.at(key);
+    }
+    steps.push_back(std::move(peaks));
+  }
+  return {{"rank", question_.rank}, {"steps", steps}, {"fits", fits()}, {"oom", oom_}};
 }
 
 ordered_json RehearsalAnswer::fits() const {
