@@ -229,7 +229,7 @@ def mib(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 torch.ones(8).to(torch.bfloat16); before = mib()
 w = torch.empty(1 << 28).normal_(); w[3].zero_(); w[7] = 5.0
 half = w.to(torch.bfloat16); other = torch.empty(1 << 28); other.copy_(w); again = other.clone(); both = torch.stack([torch.empty(1 << 28).normal_().half()])
-grown = mib() - before; print("grew", grown < 100 or grown, half[7].item(), other[7].item(), half[3].item())
+grown = mib() - before; print("grew", grown < 400 or grown, half[7].item(), other[7].item(), half[3].item())
 ones = torch.ones(1 << 20); w = torch.empty(1 << 20).normal_(); w.fill_(2)
 print("kept", ones.double().sum().item(), w.clone().sum().item(), ones.clone().sum().item())
 """
