@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/common/command.hpp"
 #include "cli/rehearsal_record.hpp"
 #include "cli/rehearsal_step.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/json_text.hpp"
+#include "models/program/check_program.hpp"
+#include "profiler/rehearsal/program/step_program.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::cli {
@@ -95,7 +98,10 @@ RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record,
       oom_(record.at("oom")),
       invented_(record.at("invented")),
       notes_(record.at("notes")),
-      has_step_(record.at("captured").get<bool>()) {
+      representatives_(record.at("representatives")),
+      has_program_(record.at("captured").get<bool>()),
+      status_(status) {
+  question_.ranks = record.at("ranks");
   const json& why = record.at("ended_because");
   if (why.is_string()) ended_because_ = why.get<std::string>();
   // A process that died at once, as by a C++ exception on another thread, named no reason.
@@ -108,8 +114,24 @@ RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record,
   }
 }
 
+void RehearsalAnswer::read_program(const std::string& folder) {
+  if (!has_program_) return;
+  const auto captured = profiler::read_captured_step(folder);
+  if (!captured) {
+    notes_.push_back("the last step has no program: " + captured.error().text());
+    return;
+  }
+  auto [program, notes] = profiler::step_program(*captured);
+  for (const std::string& note : notes) notes_.push_back(note);
+  if (const auto ok = check_program(program, "", "program"); !ok) {
+    notes_.push_back("the last step has no program: " + ok.error().text());
+    return;
+  }
+  program_ = std::move(program);
+}
+
 void RehearsalAnswer::add_step(RehearsedStep step) {
-  for (const std::string& note : step.notes) add_note(note);
+  for (const std::string& note : step.notes) notes_.push_back(note);
   step_ = std::make_shared<const RehearsedStep>(std::move(step));
 }
 
@@ -127,7 +149,35 @@ ordered_json RehearsalAnswer::question_json() const {
           {"steps", question_.steps},
           {"machine", question_.machine.empty() ? ordered_json() : ordered_json(question_.machine)},
           {"device_memory_bytes", question_.device_memory},
-          {"loss", question_.loss}};
+          {"loss", question_.loss},
+          {"routing", question_.routing.empty() ? ordered_json() : ordered_json(question_.routing)},
+          {"weights", question_.weights}};
+}
+
+int RehearsalAnswer::status() const {
+  if (!ended_because_.empty()) return kRunFailed;
+  return is_out_of_memory() ? kOutOfMemory : status_;
+}
+
+std::int64_t RehearsalAnswer::peak(const std::string& kind) const {
+  std::int64_t most = is_out_of_memory() ? oom_.at(kind + "_bytes").get<std::int64_t>() : 0;
+  for (const ordered_json& row : steps_) {
+    most = std::max(most, row.at("peak_" + kind + "_bytes").get<std::int64_t>());
+  }
+  return most;
+}
+
+ordered_json RehearsalAnswer::summary() const {
+  ordered_json steps = ordered_json::array();
+  for (const ordered_json& row : steps_) {
+    ordered_json peaks;
+    for (const char* key :
+         {"step", "peak_active_bytes", "peak_allocated_bytes", "peak_reserved_bytes"}) {
+      peaks[key] = row.at(key);
+    }
+    steps.push_back(std::move(peaks));
+  }
+  return {{"rank", question_.rank}, {"steps", steps}, {"fits", fits()}, {"oom", oom_}};
 }
 
 ordered_json RehearsalAnswer::fits() const {

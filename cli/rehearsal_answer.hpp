@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "models/base/error.hpp"
+#include "models/program/step_program.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/trace.hpp"
 
@@ -16,10 +20,14 @@ namespace foreshard::cli {
 
 struct RehearsalQuestion {
   std::vector<std::string> command;
+  std::map<std::string, std::string> environment;  // added to its variables
+  std::optional<int> asked_ranks;                  // none: one, or a launcher's number
   int ranks = 1, rank = 0, steps = 3;
   std::string machine;             // as --machine takes it; empty: none
   std::int64_t device_memory = 0;  // bytes of one device
   double loss = 1;                 // what a float that was read is, where nobody has it
+  std::string routing;             // as --routing takes it; empty: as any other unknown values
+  std::string weights = "real";    // or "absent"
 };
 
 struct RehearsedStep;  // rehearsal_step.hpp
@@ -34,22 +42,37 @@ class RehearsalAnswer {
                                       int status);
 
   bool is_out_of_memory() const { return !oom_.is_null(); }
-  // Whether the hooks captured the last step.
-  bool has_step() const { return has_step_; }
+  // Reads what the hooks captured of the last step into `folder`, if they did.
+  void read_program(const std::string& folder);
+  // Nothing where there is none, or where it was taken before.
+  std::optional<RankProgram> take_program() { return std::exchange(program_, {}); }
   // Adds what became of it.
   void add_step(RehearsedStep step);
-  void add_note(const std::string& sentence) { notes_.push_back(sentence); }
   // Why the rehearsal itself ended the script; empty where it did not.
   const std::string& ended_because() const { return ended_because_; }
 
+  // Of the rehearsal: the command's, where neither memory ran out nor the rehearsal ended it.
+  int status() const;
+  // False where memory ran out, null where no step was completed.
+  nlohmann::ordered_json fits() const;
+  int rank() const { return question_.rank; }
+  int ranks() const { return question_.ranks; }
+  int steps_completed() const { return static_cast<int>(steps_.size()); }
+  // Of all steps, and of the moment at which memory ran out.
+  std::int64_t peak_allocated() const { return peak("allocated"); }
+  std::int64_t peak_reserved() const { return peak("reserved"); }
+  // One rank of each kind that this one tells apart by the shapes of shards and by stages.
+  const std::vector<int>& representatives() const { return representatives_; }
+
   nlohmann::ordered_json as_json() const;
+  nlohmann::ordered_json summary() const;  // {"rank", "steps": peaks, "fits", "oom"}
   std::string text() const;
   traces::Trace trace() const;
 
  private:
   nlohmann::ordered_json question_json() const;
-  nlohmann::ordered_json fits() const;
   nlohmann::ordered_json step_time(Nanoseconds simulator::Prediction::*of) const;
+  std::int64_t peak(const std::string& kind) const;
   std::string question_text() const;
   std::string time_text() const;
   std::string memory_text() const;
@@ -58,9 +81,12 @@ class RehearsalAnswer {
 
   RehearsalQuestion question_;
   nlohmann::ordered_json torch_, packages_, steps_, oom_, invented_, notes_;
+  std::vector<int> representatives_;
   std::string ended_because_;
-  bool has_step_ = false;
+  bool has_program_ = false;
+  std::optional<RankProgram> program_;
   std::shared_ptr<const RehearsedStep> step_;
+  int status_;
 };
 
 }  // namespace foreshard::cli

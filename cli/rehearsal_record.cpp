@@ -19,10 +19,11 @@ constexpr Bytes kLargestRecord = 64 * kMiB;
 // Of what is counted, bytes among it, and of kinds of collectives in a step: their sums are integers too.
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 50;
 constexpr std::size_t kMostCollectives = 4096;
+constexpr std::int64_t kMostRanksOfRecord = 100'000;
 
 constexpr const char* kExpectedRecord = "; expected what the hooks of a rehearsal write";
 
-enum class Kind { text, text_or_null, count, truth, answer };
+enum class Kind { text, text_or_null, count, rank, truth, answer };
 
 struct Field {
   const char* name;
@@ -57,6 +58,7 @@ constexpr Field kAllocation[] = {
 constexpr Field kInvented[] = {
     {"what", Kind::text}, {"where", Kind::text}, {"count", Kind::count}, {"answer", Kind::answer}};
 constexpr Field kRecord[] = {{"torch", Kind::text_or_null},
+                             {"ranks", Kind::rank},
                              {"ended_because", Kind::text_or_null},
                              {"captured", Kind::truth},
                              {"has_ended", Kind::truth}};
@@ -70,6 +72,7 @@ bool is_of_kind(const json& value, Kind kind) {
     case Kind::text: return value.is_string();
     case Kind::text_or_null: return value.is_string() || value.is_null();
     case Kind::count: return is_count(value);
+    case Kind::rank: return is_count(value) && value >= 1 && value <= kMostRanksOfRecord;
     case Kind::truth: return value.is_boolean();
     case Kind::answer: return value.is_number() || value.is_boolean() || value.is_null();
   }
@@ -152,6 +155,10 @@ std::string wrong_in(const json& record, int most_steps) {
         wrong_element(record, "invented", "",
                       [](const json&row, const std::string&place) {
                         return wrong_field(row, kInvented, place);
+                      }),
+        wrong_element(record, "representatives", "",
+                      [&](const json&rank, const std::string&place) {
+                        return is_count(rank) && rank < record["ranks"] ? "" : place;
                       }),
         wrong_element(record, "notes", "", [](const json&note, const std::string&place) {
           return note.is_string() ? "" : place;

@@ -1,44 +1,48 @@
 #include "cli/rehearsal_step.hpp"
 
-#include <algorithm>
 #include <set>
-#include <utility>
 
-#include "models/program/check_program.hpp"
-#include "profiler/rehearsal/program/step_program.hpp"
+#include "cli/rehearsal_answer.hpp"
+#include "models/program/check_set.hpp"
 #include "simulator/predict/program_set.hpp"
 
 namespace foreshard::cli {
 namespace {
 
-std::vector<std::string> unpriced_in(const RankProgram& program) {
-  std::set<std::string> names;
+void add_unpriced(const RankProgram& program, std::set<std::string>& names) {
   for (const Instruction& i : program.step(1).instructions) {
-    const bool is_opaque = i.cost_key != kNone &&
-                           program.cost_keys[static_cast<std::size_t>(i.cost_key)].op == Operator::opaque;
-    if (is_opaque) names.emplace(program.operator_name(i));
+    if (i.cost_key == kNone) continue;
+    const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+    if (key.op == Operator::opaque) names.emplace(program.operator_name(i));
   }
-  return {names.begin(), names.end()};
 }
 
 }  // namespace
 
-Result<RehearsedStep> rehearsed_step(const std::string& folder, const RehearsalQuestion& question,
-                                     const Machine& machine) {
-  const auto captured = profiler::read_captured_step(folder);
-  if (!captured) return tl::unexpected(captured.error());
-  auto [program, notes] = profiler::step_program(*captured);
-  if (auto ok = check_program(program, folder, "program"); !ok) return tl::unexpected(ok.error());
+RehearsedStep rehearsed_step(std::vector<std::pair<int, RankProgram>> programs,
+                             const RehearsalQuestion& question, const Machine& machine) {
   RehearsedStep step;
-  step.unpriced = unpriced_in(program);
-  step.notes = std::move(notes);
-  const auto ranks = static_cast<std::size_t>(question.ranks);
-  RankPrograms programs{{std::move(program)}, std::vector<int>(ranks, 0)};
+  RankPrograms set{{}, std::vector<int>(static_cast<std::size_t>(question.ranks), 0)};
+  std::set<std::string> unpriced;
+  for (auto& [rank, program] : programs) {
+    add_unpriced(program, unpriced);
+    set.class_of_rank[static_cast<std::size_t>(rank)] = static_cast<int>(set.programs.size());
+    set.programs.push_back(std::move(program));
+  }
+  step.unpriced.assign(unpriced.begin(), unpriced.end());
+  // One rank was rehearsed in the place of rank 0.
+  if (set.programs.size() == 1) set.class_of_rank.assign(set.class_of_rank.size(), 0);
+  if (!check_set(set, "")) {
+    step.notes.emplace_back("the ranks that were rehearsed issue different collectives; the step is that of "
+                            "a job of which every rank is as the first of them");
+    set.programs.resize(1);
+    set.class_of_rank.assign(set.class_of_rank.size(), 0);
+  }
   simulator::PredictionOptions options;
   options.machine = &machine;
   options.device_memory = question.device_memory;
   options.keeps_memory_records = true;
-  step.prediction = simulator::predict(simulator::program_set(std::move(programs)), options);
+  step.prediction = simulator::predict(simulator::program_set(std::move(set)), options);
   return step;
 }
 

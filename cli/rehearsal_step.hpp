@@ -1,16 +1,17 @@
-// The step that a rehearsal captured, as a program, and what the simulator makes of it on a machine.
+// The step that rehearsed ranks captured, as programs, and what the simulator makes of them on a machine.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cli/rehearsal_answer.hpp"
-#include "models/base/error.hpp"
 #include "models/hardware/hardware.hpp"
+#include "models/program/step_program.hpp"
 #include "simulator/predict/prediction.hpp"
 
 namespace foreshard::cli {
+
+struct RehearsalQuestion;
 
 struct RehearsedStep {
   simulator::Prediction prediction;  // without a time where something has no price
@@ -18,8 +19,9 @@ struct RehearsedStep {
   std::vector<std::string> notes;
 };
 
-// `folder`: what the hooks captured. All ranks are taken to run the program of the one that was rehearsed.
-Result<RehearsedStep> rehearsed_step(const std::string& folder, const RehearsalQuestion& question,
-                                     const Machine& machine);
+// `programs`: of the ranks that were rehearsed, the first of which stands for all that were not. Where these
+// do not issue the same collectives, as the stages of a pipeline do not, all are taken to run the first.
+RehearsedStep rehearsed_step(std::vector<std::pair<int, RankProgram>> programs,
+                             const RehearsalQuestion& question, const Machine& machine);
 
 }  // namespace foreshard::cli

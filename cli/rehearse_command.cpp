@@ -1,20 +1,18 @@
 // foreshard rehearse: anybody's PyTorch script on a device that does nothing.
-#include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "cli/common/options.hpp"
 #include "cli/common/output.hpp"
 #include "cli/rehearsal_answer.hpp"
-#include "cli/rehearsal_step.hpp"
-#include "executor/communication/transport.hpp"
-#include "models/base/figures.hpp"
+#include "cli/rehearsal_job.hpp"
+#include "cli/rehearsal_variants.hpp"
+#include "cli/rehearsed_ranks.hpp"
 #include "models/hardware/hardware.hpp"
 #include "traces/fst/fst_file.hpp"
 
@@ -23,30 +21,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Variables = std::map<std::string, std::string>;
-
-constexpr int kMostRanks = 100'000;
 constexpr std::int64_t kH100Memory = 85'520'809'984;  // as PyTorch reports it of the 80 GB part
 constexpr double kMostLoss = 1e30;
 
-// A list of folders or libraries with one more in front.
-std::string in_front(const std::string& entry, const char* name) {
-  const char* const present = std::getenv(name);
-  return present == nullptr || *present == '\0' ? entry : entry + ":" + present;
-}
-
-// What libforeshard_rehearsal.so tells programs of its devices, in its own words.
-std::string device_description(const Machine& machine) {
-  std::string text = "name=" + machine.name;
-  std::string capability = machine.compute_capability;
-  std::erase(capability, '.');
-  const auto add = [&text](const char* key, const std::string& value) {
-    text += std::string(";") + key + "=" + value;
-  };
-  if (!capability.empty()) add("cc", capability);
-  if (machine.multiprocessors > 0) add("sms", std::to_string(machine.multiprocessors));
-  if (machine.l2_cache.count > 0) add("l2", std::to_string(machine.l2_cache.count));
-  return text;
+Result<void> check_routing(const std::string& law) {
+  constexpr double kMostExponent = 10;
+  constexpr std::string_view kZipf = "zipf:";
+  if (law.empty() || law == "balanced") return {};
+  if (law.starts_with(kZipf)) {
+    const char *const begin = law.data() + kZipf.size(), *const end = law.data() + law.size();
+    double exponent = 0;
+    const auto [next, error] = std::from_chars(begin, end, exponent);
+    if (error == std::errc() && next == end && exponent > 0 && exponent <= kMostExponent) return {};
+  }
+  return fail("", "--routing",
+              "'" + law +
+                  "' is not a law of routers; expected balanced, or zipf:A with A above 0 and "
+                  "at most 10");
 }
 
 class Rehearse : public Command {
@@ -57,34 +48,37 @@ class Rehearse : public Command {
 
  private:
   Result<void> check();
-  Result<void> check_script() const;
-  Result<Variables> variables(const std::string& record) const;
-  void add_launcher(Variables& all) const;
-  std::int64_t devices() const;
-  void add_step(RehearsalAnswer& answer, const std::string& folder) const;
-  Result<void> write(const RehearsalAnswer& answer) const;
+  Result<void> check_script(const std::vector<std::string>& command) const;
+  RehearsalQuestion question_of(const Variant& variant) const;
+  Result<int> run_variants(RehearsalJob& job) const;
+  template <typename Answer>
+  Result<int> finish(const Answer& answer) const;
 
   RehearsalQuestion question_;
+  RankChoice choice_;
+  std::string rank_ = "0";
+  std::vector<std::string> vary_;
+  std::vector<Variant> variants_;
   std::optional<Machine> machine_;
-  std::optional<int> ranks_;
   std::optional<std::int64_t> device_memory_;
   std::string output_;
   JsonOutput json_;
 };
 
-Result<void> Rehearse::check_script() const {
-  const auto& command = question_.command;
+Result<void> Rehearse::check_script(const std::vector<std::string>& command) const {
   if (command.size() < 2 || !command[1].ends_with(".py") || fs::exists(command[1])) return {};
   return fail(command[1], "", "is not there; expected a Python script");
 }
 
 Result<void> Rehearse::check() {
-  question_.ranks = ranks_.value_or(1);
-  if (question_.rank >= question_.ranks) {
-    return fail("", "--rank",
-                std::to_string(question_.rank) + " is not a rank of the job; expected 0 to " +
-                    std::to_string(question_.ranks - 1));
+  question_.ranks = question_.asked_ranks.value_or(1);
+  auto choice = RankChoice::read(rank_);
+  if (!choice) return tl::unexpected(choice.error());
+  choice_ = std::move(*choice);
+  if (question_.asked_ranks || !names_launcher(question_.command)) {
+    if (auto ok = choice_.check(question_.ranks); !ok) return ok;
   }
+  if (auto ok = check_routing(question_.routing); !ok) return ok;
   if (!question_.machine.empty()) {
     auto machine = load_machine(question_.machine);
     if (!machine) return tl::unexpected(machine.error());
@@ -94,101 +88,61 @@ Result<void> Rehearse::check() {
       device_memory_.value_or(machine_ ? machine_->memory.count : kH100Memory);
   if (auto ok = check_trace_output(output_, "-o"); !ok) return ok;
   if (auto ok = json_.check(); !ok) return ok;
-  return check_script();
-}
-
-std::int64_t Rehearse::devices() const {
-  constexpr std::int64_t kUsual = 8;
-  const std::int64_t a_node = machine_ ? machine_->gpus_per_node : kUsual;
-  return std::min<std::int64_t>(question_.ranks, a_node);
-}
-
-// What torchrun sets. Without --ranks the script runs as `python` alone runs it.
-void Rehearse::add_launcher(Variables& all) const {
-  if (!ranks_) return;
-  const std::int64_t local = devices();
-  const std::string nodes = std::to_string((question_.ranks + local - 1) / local);
-  const std::string node = std::to_string(question_.rank / local);
-  const std::string rank = std::to_string(question_.rank), ranks = std::to_string(question_.ranks);
-  all.insert({{"RANK", rank},
-              {"ROLE_RANK", rank},
-              {"WORLD_SIZE", ranks},
-              {"ROLE_WORLD_SIZE", ranks},
-              {"LOCAL_RANK", std::to_string(question_.rank % local)},
-              {"LOCAL_WORLD_SIZE", std::to_string(local)},
-              {"GROUP_RANK", node},
-              {"GROUP_WORLD_SIZE", nodes},
-              {"MASTER_ADDR", "localhost"},
-              {"MASTER_PORT", "29500"},
-              {"TORCHELASTIC_RUN_ID", "rehearsal"},
-              {"TORCHELASTIC_RESTART_COUNT", "0"},
-              {"TORCHELASTIC_MAX_RESTARTS", "0"}});
-  if (std::getenv("OMP_NUM_THREADS") == nullptr) all["OMP_NUM_THREADS"] = "1";
-}
-
-Result<Variables> Rehearse::variables(const std::string& record) const {
-  const fs::path modules = fs::absolute(executor::module_directory());
-  const std::string library = (modules / "libforeshard_rehearsal.so").string();
-  const std::string beside = (modules / "rehearsal").string();
-  const std::string hooks = (modules / "rehearsal" / "python").string();
-  std::error_code ignored;
-  if (!fs::exists(library, ignored)) {
-    return fail(library, "", "is not there; expected it beside the program, where a build puts it");
+  if (vary_.empty()) return check_script(question_.command);
+  auto variants = variants_of(vary_);
+  if (!variants) return tl::unexpected(variants.error());
+  variants_ = std::move(*variants);
+  for (const Variant& variant : variants_) {
+    if (auto ok = check_script(question_of(variant).command); !ok) return ok;
   }
-  if (!fs::exists(hooks, ignored)) {
-    return fail(hooks, "", "is not there; expected it beside the program, where a build puts it");
+  return {};
+}
+
+RehearsalQuestion Rehearse::question_of(const Variant& variant) const {
+  RehearsalQuestion question = question_;
+  question.environment = variant.environment;
+  question.command.insert(question.command.end(), variant.words.begin(), variant.words.end());
+  return question;
+}
+
+template <typename Answer>
+Result<int> Rehearse::finish(const Answer& answer) const {
+  if (auto ok = json_.write(answer.as_json()); !ok) return complain(ok.error(), kRunFailed);
+  if (!json_.is_standard_output()) {
+    if (auto ok = show(answer.text()); !ok) return complain(ok.error(), kRunFailed);
   }
-  Variables all{{"LD_PRELOAD", in_front(library, "LD_PRELOAD")},
-                {"LD_LIBRARY_PATH", in_front(beside, "LD_LIBRARY_PATH")},
-                {"PYTHONPATH", in_front(hooks, "PYTHONPATH")},
-                {"FORESHARD_REHEARSAL_RECORD", record},
-                {"FORESHARD_REHEARSAL_CAPTURE", fs::path(record).parent_path().string()},
-                {"FORESHARD_REHEARSAL_STEPS", std::to_string(question_.steps)},
-                {"FORESHARD_REHEARSAL_RANKS", std::to_string(question_.ranks)},
-                {"FORESHARD_REHEARSAL_RANK", std::to_string(question_.rank)},
-                {"FORESHARD_REHEARSAL_LOSS", formatted("%.17g", question_.loss)},
-                {"FORESHARD_REHEARSAL_DEVICES", std::to_string(devices())},
-                {"FORESHARD_REHEARSAL_MEMORY", std::to_string(question_.device_memory)}};
-  if (machine_) all["FORESHARD_REHEARSAL_DEVICE"] = device_description(*machine_);
-  if (std::getenv("TRITON_LIBCUDA_PATH") == nullptr) all["TRITON_LIBCUDA_PATH"] = beside;
-  add_launcher(all);
-  return all;
+  const std::string why = answer.ended_because();
+  return why.empty() ? answer.status() : complain({"", "", why}, answer.status());
 }
 
-Result<void> Rehearse::write(const RehearsalAnswer& answer) const {
-  if (auto ok = traces::write_fst(output_, answer.trace()); !ok) return ok;
-  if (auto ok = json_.write(answer.as_json()); !ok) return ok;
-  return json_.is_standard_output() ? Result<void>() : show(answer.text());
-}
-
-// The device is an H100 where no machine was named.
-void Rehearse::add_step(RehearsalAnswer& answer, const std::string& folder) const {
-  if (!answer.has_step()) return;
-  const auto machine = machine_ ? *machine_ : load_machine("h100-sxm");
-  auto step = machine ? rehearsed_step(folder, question_, *machine) : tl::unexpected(machine.error());
-  if (!step) return answer.add_note("the last step has no program: " + step.error().text());
-  answer.add_step(std::move(*step));
+Result<int> Rehearse::run_variants(RehearsalJob& job) const {
+  RehearsedVariants answers;
+  for (std::size_t i = 0; i < variants_.size(); ++i) {
+    auto ranks = RehearsedRanks::run(job, question_of(variants_[i]), choice_);
+    if (!ranks) return tl::unexpected(ranks.error());
+    const std::string file = numbered_file(output_, i + 1);
+    if (auto ok = traces::write_fst(file, ranks->trace()); !ok) {
+      return complain(ok.error(), kRunFailed);
+    }
+    if (ranks->was_interrupted()) return ranks->status();
+    answers.add({variants_[i], file, std::move(*ranks)});
+  }
+  return finish(answers);
 }
 
 Result<int> Rehearse::run() {
   if (auto ok = check(); !ok) return tl::unexpected(ok.error());
-  auto folder = ScratchFolder::beside(output_);
-  if (!folder) return tl::unexpected(folder.error());
-  const std::string record = fs::absolute(folder->path()) / "record.json";
-  const auto added = variables(record);
-  if (!added) return tl::unexpected(added.error());
-  const auto output =
-      json_.is_standard_output() ? ChildOutput::standard_error : ChildOutput::its_own;
-  const auto status = run_child(question_.command, *added, output);
-  if (!status) return status;
-  auto answer = RehearsalAnswer::read(question_, record, *status);
-  if (!answer) return tl::unexpected(answer.error());
-  add_step(*answer, folder->path());
-  if (auto ok = write(*answer); !ok) return complain(ok.error(), kRunFailed);
-  if (!answer->ended_because().empty()) {
-    return complain({"", "", answer->ended_because()}, kRunFailed);
+  auto job = RehearsalJob::make(
+      output_, machine_,
+      json_.is_standard_output() ? ChildOutput::standard_error : ChildOutput::its_own);
+  if (!job) return tl::unexpected(job.error());
+  if (!vary_.empty()) return run_variants(*job);
+  const auto ranks = RehearsedRanks::run(*job, question_, choice_);
+  if (!ranks) return tl::unexpected(ranks.error());
+  if (auto ok = traces::write_fst(output_, ranks->trace()); !ok) {
+    return complain(ok.error(), kRunFailed);
   }
-  return answer->is_out_of_memory() ? kOutOfMemory : *status;
+  return finish(*ranks);
 }
 
 CommandText Rehearse::text() const {
@@ -203,20 +157,25 @@ CommandText Rehearse::text() const {
       "script is ended.\n\n"
       "Nothing is computed: integers and booleans that come from the host are known, whatever else "
       "the script reads from the device is invented, and every such line is listed. With --ranks "
-      "the "
-      "script finds the variables that torchrun sets. The exit status is COMMAND's, or 3 where "
-      "memory ran out.",
+      "the script finds the variables that torchrun sets; behind torchrun, accelerate launch or "
+      "deepspeed it finds that launcher's, which also says how many ranks there are. The exit "
+      "status "
+      "is COMMAND's, or 3 where memory ran out.",
       {"foreshard rehearse --ranks 8 -o run.fst -- python train.py",
        "foreshard rehearse --ranks 64 --rank 63 --machine h200 -o run.fst -- python train.py "
-       "--size "
-       "70b"}};
+       "--size 70b",
+       "foreshard rehearse --rank all-shapes -o run.fst -- torchrun --nproc_per_node 8 train.py",
+       "foreshard rehearse --vary '--reshard {true,false} --layers {2,4}' -o run.fst -- python "
+       "train.py"}};
 }
 
 void Rehearse::add_to(Options& options) {
-  options.whole_number("--ranks", ranks_, {1, kMostRanks},
-                       {"RANKS", "ranks of the job", false, "1, without torchrun's variables"});
-  options.whole_number("--rank", question_.rank, {0, kMostRanks - 1},
-                       {"RANK", "the rank that runs"});
+  options.whole_number(
+      "--ranks", question_.asked_ranks, {1, RankChoice::kMostRanks},
+      {"RANKS", "ranks of the job", false, "the launcher's, or 1 without torchrun's variables"});
+  options.text("--rank", rank_,
+               {"RANK", "the rank that runs, a list such as 0,3,7, or all-shapes: one of each kind",
+                false, "0"});
   options.whole_number("--steps", question_.steps, {1, 1'000},
                        {"STEPS", "end after so many steps"});
   options.machine(question_.machine,
@@ -226,6 +185,13 @@ void Rehearse::add_to(Options& options) {
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
   options.number("--loss", question_.loss, kMostLoss,
                  {"VALUE", "what the script reads where a float is not known"});
+  options.text("--routing", question_.routing,
+               {"LAW", "experts that routers choose: balanced, or zipf:A with the exponent A",
+                false, "as for other unknown values"});
+  options.choice("--weights", question_.weights, {"real", "absent"},
+                 {"WEIGHTS", "absent: from_pretrained needs a model's configuration only"});
+  options.texts("--vary", vary_,
+                {"WORDS", "more words of COMMAND, where {a,b} is each in turn; all are rehearsed"});
   options.output("-o,--output", output_, {"TRACE", "trace to write (.fst)", true});
   json_.add_to(options);
   options.words("COMMAND", question_.command,

@@ -1,6 +1,7 @@
 // What `foreshard rehearse` says before it runs anything; what it runs is tested in tests/profiler/rehearsal,
 // where Python is.
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,15 @@ TEST(Rehearse, OptionsThatCannotBeAreNamed) {
            {{"--steps", "0"}, "--steps"},
            {{"--loss", "nan"}, "--loss"},
            {{"--machine", "h1000"}, "h1000"},
+           {{"--ranks", "4", "--rank", "0,4"}, "--rank: 4 is not a rank of the job"},
+           {{"--rank", "0,"}, "--rank: '0,' names no ranks"},
+           {{"--rank", "all"}, "--rank: 'all' names no ranks"},
+           {{"--rank", "-1"}, "--rank: '-1' names no ranks"},
+           {{"--routing", "zipf"}, "--routing: 'zipf' is not a law of routers"},
+           {{"--routing", "zipf:0"}, "--routing: 'zipf:0' is not a law of routers"},
+           {{"--weights", "none"}, "--weights"},
+           {{"--vary", "--layers {2}"}, "--vary: has no alternatives"},
+           {{"--vary", "{0,1}{0,1}{0,1}{0,1} {0,1}{0,1}{0,1}"}, "--vary: stands for more than 64"},
            {{"--device-memory", "much"}, "--device-memory"},
            {{"--json", "nowhere/answer.json"}, "nowhere"}}) {
     const Outcome outcome = place.run(rehearse(options, command));
@@ -88,6 +98,8 @@ nlohmann::json whole_record() {
                            {"invented", nlohmann::json::array()},
                            {"notes", {"a note"}},
                            {"ended_because", nullptr},
+                           {"ranks", 1},
+                           {"representatives", {0}},
                            {"captured", false},
                            {"has_ended", true}};
   for (int step = 1; step <= 3; ++step) {
@@ -127,6 +139,8 @@ TEST(Rehearse, ARecordIsLookedAtBeforeItIsUsed) {
            {R"({"oom": {"step": "first"}})", "oom.step"},
            {R"({"invented": [{"what": "item"}]})", "invented[0].where"},
            {R"({"notes": [null]})", "notes[0]"},
+           {R"({"representatives": [-1]})", "representatives[0]"},
+           {R"({"ranks": 0})", "ranks"},
            {R"({"has_ended": null})", "has_ended"}}) {
     nlohmann::json record = whole;
     record.update(nlohmann::json::parse(patch));
@@ -154,6 +168,115 @@ TEST(Rehearse, StepsOfARecordAreWhatStepsCanBe) {
     EXPECT_EQ(outcome.status, 2) << key;
     EXPECT_NE(outcome.err.find(std::string("steps[1].") + key), std::string::npos) << outcome.err;
   }
+}
+
+// In the place of Python: a shell script that leaves the record of a run behind, as the hooks do. Its peak is 100
+// bytes for each rank and 1,000 for each --layers; rank 9 runs out of memory.
+class StandIn : public ::testing::Test {
+ protected:
+  StandIn() {
+    place_.write("libforeshard_rehearsal.so", "");
+    std::filesystem::create_directories(place_.path("rehearsal/python"));
+    place_.write("python3", R"(
+rank=$FORESHARD_REHEARSAL_RANK; peak=$((100 * (rank + 1))); oom=null; status=0
+case "$*" in *"--layers 2"*) peak=$((peak + 2000));; *"--layers 4"*) peak=$((peak + 4000));; esac
+[ "$ROOM" != less ] || peak=$((peak - 50))
+[ "$rank" != 9 ] || { status=1; oom='{"step": 2, "rank": 9, "operator": null, "module": null, "where": "",
+ "requested_bytes": 1, "allocated_bytes": 5, "reserved_bytes": 6}'; }
+cat > "$FORESHARD_REHEARSAL_RECORD" <<END
+{"torch": "9", "packages": {}, "ranks": ${FORESHARD_REHEARSAL_RANKS:-8}, "representatives": [0, 5, 5],
+ "steps": [{"step": 1, "peak_active_bytes": $peak, "peak_allocated_bytes": $peak,
+ "peak_reserved_bytes": $peak, "launches": 0, "matrix_products": 0, "cudnn_executions": 0,
+ "cudnn_workspace_bytes": 0, "copies": 0, "collectives": [], "host_reads": 0, "host_waits": 0}],
+ "oom": $oom, "refused_allocation": null, "invented": [], "notes": [], "ended_because": null,
+ "captured": false, "has_ended": true}
+END
+echo "$*:$RANK" >> ran; exit $status
+)");
+  }
+
+  nlohmann::json answer(std::vector<std::string> options, int status = 0,
+                        std::vector<std::string> command = {"sh", "python3", "run"}) {
+    options.insert(options.begin(), {"--json", "-", "--steps", "1"});
+    const Outcome outcome = place_.run(rehearse(std::move(options), command),
+                                       {{"FORESHARD_MODULES", place_.path("").string()}});
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    return nlohmann::json::parse(outcome.out, nullptr, false);
+  }
+
+  static std::vector<int> ranks_of(const nlohmann::json& json) {
+    std::vector<int> ranks;
+    for (const auto& row : json.at("ranks_rehearsed")) ranks.push_back(row.at("rank"));
+    return ranks;
+  }
+
+  Workplace place_;
+};
+
+TEST_F(StandIn, OneRankIsNoList) {
+  const auto json = answer({"--ranks", "8", "--rank", "3"});
+  EXPECT_EQ(json.at("rank"), 3);
+  EXPECT_FALSE(json.contains("ranks_rehearsed"));
+}
+
+TEST_F(StandIn, TheRankThatNeedsMostSpeaksForAList) {
+  const auto json = answer({"--ranks", "8", "--rank", "3,7,0"});
+  EXPECT_EQ(json.at("rank"), 7);
+  EXPECT_EQ(json.at("fits"), true);
+  EXPECT_EQ(ranks_of(json), (std::vector<int>{3, 7, 0}));
+  EXPECT_EQ(json.at("ranks_rehearsed")[0].at("steps")[0].at("peak_reserved_bytes"), 400);
+}
+
+TEST_F(StandIn, AllShapesAreTheFirstTheLastAndTheKindsThatTheFirstNames) {
+  EXPECT_EQ(ranks_of(answer({"--ranks", "8", "--rank", "all-shapes"})),
+            (std::vector<int>{0, 5, 7}));
+}
+
+TEST_F(StandIn, ARankWithoutMemorySpeaksForAllWhateverOthersNeed) {
+  const auto json = answer({"--ranks", "16", "--rank", "9,15"}, 3);
+  EXPECT_EQ(json.at("rank"), 9);
+  EXPECT_EQ(json.at("fits"), false);
+  EXPECT_EQ(json.at("ranks_rehearsed")[1].at("fits"), true);
+}
+
+TEST_F(StandIn, ALauncherSaysHowManyRanksThereAreAndWhatTheyFind) {
+  std::filesystem::rename(place_.path("python3"), place_.path("torchrun"));
+  const auto json = answer({"--rank", "all-shapes"}, 0, {"sh", "torchrun", "run"});
+  EXPECT_EQ(json.at("ranks"), 8);
+  EXPECT_EQ(ranks_of(json), (std::vector<int>{0, 5, 7}));
+  EXPECT_EQ(answer({"--ranks", "4"}, 0, {"sh", "torchrun", "run"}).at("ranks"), 4);
+  EXPECT_EQ(place_.read("ran"), "run:\nrun:\nrun:\nrun:\n");
+}
+
+TEST_F(StandIn, BracesStandForEveryCombination) {
+  const auto json = answer({"--vary", "ROOM={much,less} --layers {4,2} --plain"});
+  std::vector<std::string> seen;
+  for (const auto& row : json.at("variants")) {
+    seen.push_back(row.at("environment").at("ROOM").get<std::string>() + " " +
+                   row.at("command")[4].get<std::string>() + " " +
+                   std::to_string(row.at("steps")[0].at("peak_reserved_bytes").get<int>()) + " " +
+                   row.at("trace").get<std::string>());
+    EXPECT_TRUE(std::filesystem::exists(place_.path(row.at("trace"))));
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"much 4 4100 run.1.fst", "much 2 2100 run.2.fst",
+                                            "less 4 4050 run.3.fst", "less 2 2050 run.4.fst"}));
+  EXPECT_EQ(json.at("best"), 3);
+  EXPECT_FALSE(std::filesystem::exists(place_.path("run.fst")));
+}
+
+TEST_F(StandIn, VariantsWithoutMemoryAreRowsAndTheStatusWhereNoneFits) {
+  EXPECT_TRUE(
+      answer({"--ranks", "10", "--rank", "9", "--vary", "--layers {2,4}"}, 3).at("best").is_null());
+}
+
+TEST_F(StandIn, TheTextMarksTheVariantThatNeedsLeast) {
+  const Outcome outcome =
+      place_.run(rehearse({"--steps", "1", "--vary", "--layers {4,2}"}, {"sh", "python3"}),
+                 {{"FORESHARD_MODULES", place_.path("").string()}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("--layers 4 (run.1.fst)"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\n  *"), std::string::npos) << outcome.out;
+  EXPECT_LT(outcome.out.find("--layers 4"), outcome.out.find("\n  *")) << outcome.out;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ HOOKS = pathlib.Path(__file__).resolve().parents[3] / "profiler/rehearsal/python
 sys.path.insert(0, str(HOOKS))
 os.environ["FORESHARD_REHEARSAL_RANKS"] = "8"
 
-from foreshard_rehearsal import imports, store, user_code  # noqa: E402
+from foreshard_rehearsal import imports, kinds, routing, store, user_code  # noqa: E402
 
 
 class Store:
@@ -85,10 +85,56 @@ class UserCode(unittest.TestCase):
         self.assertTrue(lines[1].startswith(f"{__file__}:"), lines)
 
 
+class Kinds(unittest.TestCase):
+    def test_a_dimension_is_cut_into_equal_pieces_and_what_is_left(self):
+        self.assertEqual([kinds.piece(13, 4, rank) for rank in range(4)], [4, 4, 4, 1])
+        self.assertEqual([kinds.piece(5, 4, rank) for rank in range(4)], [2, 2, 1, 0])
+        self.assertEqual([kinds.piece(8, 4, rank) for rank in range(4)], [2, 2, 2, 2])
+
+    def test_one_rank_of_each_kind_is_named(self):
+        def parameter(shape, placements, mesh_shape):
+            ranks = types.SimpleNamespace(shape=mesh_shape)
+            ranks.flatten = lambda: types.SimpleNamespace(tolist=lambda: list(range(8)))
+            return types.SimpleNamespace(
+                shape=shape,
+                device_mesh=types.SimpleNamespace(mesh=ranks),
+                placements=[
+                    types.SimpleNamespace(dim=dim, is_shard=lambda dim=dim: dim is not None)
+                    for dim in placements
+                ],
+            )
+
+        self.addCleanup(kinds._meshes.clear)
+        kinds._add(parameter((16, 3), (0,), (8,)))
+        self.assertEqual(kinds.representatives(), [0])
+        kinds._add(parameter((13, 3), (0,), (8,)))  # 2 to each, then 1, then none
+        self.assertEqual(kinds.representatives(), [0, 6, 7])
+        kinds._meshes.clear()
+        kinds._add(parameter((3, 16), (None, 0), (2, 4)))  # two replicas of 1, 1, 1, 0
+        self.assertEqual(kinds.representatives(), [0, 7])
+
+
+class Routers(unittest.TestCase):
+    def test_every_expert_has_as_many_tokens(self):
+        self.assertEqual(routing.shares(60, 2, 4, 0.0), [30, 30, 30, 30])
+        self.assertEqual(routing.shares(5, 1, 4, 0.0), [1, 1, 2, 1])
+
+    def test_shares_follow_the_law_as_far_as_there_are_tokens(self):
+        self.assertEqual(routing.shares(60, 2, 4, 1.0), [58, 29, 19, 14])
+        self.assertEqual(routing.shares(10, 4, 5, 2.0), [10, 10, 10, 6, 4])
+
+    def test_all_tokens_are_given_out(self):
+        for tokens, each, experts, exponent in ((7, 3, 3, 9.0), (1, 1, 64, 1.0), (4096, 8, 128, 1.2)):
+            counts = routing.shares(tokens, each, experts, exponent)
+            self.assertEqual(sum(counts), tokens * each)
+            self.assertLessEqual(max(counts), tokens)
+            self.assertGreaterEqual(min(counts), 0)
+
+
 class AnInterpreter(unittest.TestCase):
     """What a script sees of the hooks, in an interpreter whose PyTorch is a stand-in."""
 
-    def run_script(self, text, version=None, own_site=None):
+    def run_script(self, text, version=None, own_site=None, launcher=None, **variables):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "own").mkdir()
@@ -98,14 +144,19 @@ class AnInterpreter(unittest.TestCase):
                 (folder / "own/torch").mkdir()
                 (folder / "own/torch/__init__.py").write_text("")
                 (folder / "own/torch/version.py").write_text(version)
+            if launcher is not None:
+                (folder / "own/deepspeed/launcher").mkdir(parents=True)
+                (folder / "own/deepspeed/launcher/launch.py").write_text(launcher)
             (folder / "script.py").write_text(text)
             environment = dict(
                 os.environ,
                 PYTHONPATH=f"{HOOKS}{os.pathsep}{folder / 'own'}",
                 FORESHARD_REHEARSAL_RECORD=str(folder / "record"),
+                **variables,
             )
+            script = ["-m", "deepspeed.launcher.launch"] if launcher else []
             done = subprocess.run(
-                [sys.executable, "-B", str(folder / "script.py")],
+                [sys.executable, "-B", *script, str(folder / "script.py")],
                 env=environment,
                 capture_output=True,
                 text=True,
@@ -152,6 +203,26 @@ class AnInterpreter(unittest.TestCase):
         )
         self.assertEqual(done.stdout, "False\n")
         self.assertTrue(record["has_ended"])
+
+    LAUNCHER = """import os, subprocess, sys
+for rank in range(8):
+    subprocess.Popen([sys.executable, sys.argv[1], "--local_rank", str(rank)],
+                     env=dict(os.environ, RANK=str(rank), WORLD_SIZE="8"))
+"""
+
+    def test_a_launchers_process_becomes_the_rank_that_is_asked_for(self):
+        done, record = self.run_script(
+            "import os, sys; print(os.environ['RANK'], sys.argv[1:], 'record' in str(sys.modules))",
+            launcher=self.LAUNCHER,
+            FORESHARD_REHEARSAL_RANK="5",
+        )
+        self.assertEqual((done.stdout, done.stderr), ("5 ['--local_rank', '5'] True\n", ""))
+        self.assertEqual(record["ranks"], 8)
+
+    def test_a_launcher_with_another_number_of_ranks_is_refused(self):
+        done, record = self.run_script("", launcher=self.LAUNCHER, FORESHARD_REHEARSAL_RANKS="4")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--ranks: 4 is not the launcher's number of ranks; expected 8", record["refused"])
 
 
 if __name__ == "__main__":

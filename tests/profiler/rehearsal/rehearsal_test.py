@@ -3,6 +3,8 @@ name."""
 
 import json
 import pathlib
+import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -23,6 +25,17 @@ for step in range(5):
 MISSING = missing()
 
 
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("localhost", 0))
+        return str(listening.getsockname()[1])
+
+
+def absent(package):
+    ask = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{package}') is not None)"
+    return subprocess.run([PYTHON, "-c", ask]).returncode == 0
+
+
 @unittest.skipIf(MISSING, MISSING)
 class Rehearsal(unittest.TestCase):
     def setUp(self):
@@ -30,16 +43,15 @@ class Rehearsal(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def rehearse(self, text, *options):
+    def rehearse(self, text, *options, command=(PYTHON, "script.py")):
         """(exit status, answer or None, standard error)"""
         (self.folder / "script.py").write_text(text)
-        command = [PROGRAM, "rehearse", "--json", "-", "-o", "run.fst", *options]
         done = subprocess.run(
-            [*command, "--", PYTHON, "script.py"],
+            [PROGRAM, "rehearse", "--json", "-", "-o", "run.fst", *options, "--", *command],
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
 
@@ -157,6 +169,193 @@ print("width", box[0]["width"], dist.get_backend(), dist.get_world_size())
         self.assertIn("torch.save of large tensors wrote nothing", answer["notes"])
         self.assertFalse((self.folder / "w.pt").exists())
         self.assertIn("large tensors on the host were not filled with random numbers", answer["notes"])
+
+    def test_memory_that_runs_out_in_a_backward_pass_is_the_modules_whose_forward_pass_was_there(self):
+        text = f"""import torch, torch.nn as nn, torch.utils.checkpoint as checkpoints
+class Body(nn.Module):
+    def __init__(self): super().__init__(); self.w = nn.Parameter(torch.empty({10 * MIB}, device="cuda"))
+    def forward(self, f): return self.w.sigmoid()
+class Net(nn.Module):
+    def __init__(self): super().__init__(); self.bodies = nn.ModuleList([Body()])
+    def forward(self, f): return CALL.sum()
+net = Net(); optim = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, device="cuda", requires_grad=True)).backward()
+"""
+        whole = 3 * 40 * MIB + 2 * MIB
+        for call in (
+            "self.bodies[0](f)",
+            "checkpoints.checkpoint(self.bodies[0], f, use_reentrant=False)",
+            "checkpoints.checkpoint(self.bodies[0], f, use_reentrant=True)",
+        ):
+            script = text.replace("CALL", call)
+            status, answer, error = self.rehearse(script, "--device-memory", str(whole - 20 * MIB))
+            self.assertEqual(status, 3, error)
+            oom = answer["oom"]
+            self.assertEqual((oom["module"], oom["where"]), ("bodies.0", self.where(9)), call)
+            self.assertEqual(oom["operator"], "aten::sigmoid_backward")
+
+    def test_routers_choose_what_is_said(self):
+        text = """import torch, torch.nn as nn
+net = nn.Linear(8, 4).cuda(); optim = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    chosen = torch.topk(net(torch.ones(60, 8, device="cuda")), 2, dim=-1).indices.flatten()
+    counts = torch.bincount(chosen, minlength=4).tolist()
+    same = torch.histc(chosen.int(), bins=4, min=0, max=3).tolist() == counts
+    same = same and nn.functional.one_hot(chosen, 4).sum(0).tolist() == counts
+    parts = torch.ones(120, 8, device="cuda")[chosen.argsort()].split(counts)
+    print("tokens", [part.shape[0] for part in parts], same)
+    sum(net(part).sum() for part in parts).backward(); optim.step()
+"""
+        for law, counts in (("balanced", "[30, 30, 30, 30]"), ("zipf:1", "[58, 29, 19, 14]")):
+            status, answer, error = self.rehearse(text, "--routing", law)
+            self.assertEqual((status, answer["invented"]), (0, []), error)
+            self.assertEqual(error.count(f"tokens {counts} True"), 3, error)
+            self.assertIn(f"routers (topk, argmax) chose experts as --routing {law} says", answer["notes"])
+
+    def test_an_exchange_of_counts_brings_what_this_rank_keeps(self):
+        text = """import torch, torch.distributed as dist, torch.distributed._functional_collectives as functional
+dist.init_process_group("nccl")
+counts = torch.tensor([1, 2, 3, 4, 5, 6, 7, 8]).cuda(); got = torch.empty_like(counts)
+dist.all_to_all_single(got, counts)
+print("got", got.tolist(), functional.all_to_all_single(counts, None, None, dist.group.WORLD).tolist())
+"""
+        status, _, error = self.rehearse(text, "--ranks", "4", "--rank", "1")
+        self.assertEqual(status, 0, error)
+        self.assertIn("got [3, 4, 3, 4, 3, 4, 3, 4] [3, 4, 3, 4, 3, 4, 3, 4]", error)
+
+    def test_host_tensors_that_nothing_filled_cost_nothing_to_convert(self):
+        text = """import resource, torch
+def mib(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+torch.ones(8).to(torch.bfloat16); before = mib()
+w = torch.empty(1 << 28).normal_(); w[3].zero_(); w[7] = 5.0
+half = w.to(torch.bfloat16); other = torch.empty(1 << 28); other.copy_(w); again = other.clone(); both = torch.stack([torch.empty(1 << 28).normal_().half()])
+grown = mib() - before; print("grew", grown < 400 or grown, half[7].item(), other[7].item(), half[3].item())
+ones = torch.ones(1 << 20); w = torch.empty(1 << 20).normal_(); w.fill_(2)
+print("kept", ones.double().sum().item(), w.clone().sum().item(), ones.clone().sum().item())
+"""
+        status, answer, error = self.rehearse(text)
+        self.assertEqual(status, 0, error)
+        self.assertIn("grew True 5.0 5.0 0.0", error)
+        self.assertIn("kept 1048576.0 2097152.0 1048576.0", error)
+        note = "large tensors on the host that nothing filled were moved without their values"
+        self.assertIn(note, answer["notes"])
+
+    def test_a_rank_of_each_kind_of_shard_is_rehearsed(self):
+        text = """import torch, torch.distributed as dist, torch.nn as nn
+from torch.distributed.fsdp import fully_shard
+dist.init_process_group("nccl")
+net = nn.Linear(1 << 20, 5, bias=False, device="cuda"); fully_shard(net); optim = torch.optim.AdamW(net.parameters())
+for step in range(2):
+    net(torch.ones(1, 1 << 20, device="cuda")).sum().backward(); optim.step(); optim.zero_grad()
+print("rows", dist.get_rank(), net.weight.to_local().shape[0])
+"""
+        status, answer, error = self.rehearse(text, "--ranks", "8", "--rank", "all-shapes", "--steps", "3")
+        self.assertEqual(status, 0, error)
+        self.assertEqual([row["rank"] for row in answer["ranks_rehearsed"]], [0, 7])
+        self.assertIn("rows 0 1", error)
+        self.assertIn("rows 7 0", error)
+        self.assertEqual((answer["rank"], answer["fits"]), (0, True))
+        peaks = [row["steps"][-1]["peak_active_bytes"] for row in answer["ranks_rehearsed"]]
+        self.assertGreater(peaks[0], peaks[1])
+
+    def launched(self, *command, options=()):
+        """The variables that a rank finds, and what it is called with."""
+        text = (
+            "import json, os, sys; "
+            "print('seen', json.dumps({'argv': sys.argv, **os.environ}))"
+        )
+        status, answer, error = self.rehearse(text, *options, command=command)
+        self.assertEqual(status, 0, error)
+        lines = [line for line in error.splitlines() if line.startswith("seen ")]
+        self.assertEqual(len(lines), 1, error)
+        return json.loads(lines[0][5:]), answer
+
+    def check_like_the_real_launcher(self, rank, ranks, *command):
+        """Every variable of that rank is the launcher's own, but for names of files and what a rehearsal adds."""
+        ours = {"PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "TRITON_LIBCUDA_PATH"}
+        seen, answer = self.launched(*command, options=("--rank", str(rank)))
+        self.assertEqual((answer["ranks"], answer["rank"]), (ranks, rank))
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300)
+        real = [
+            json.loads(line.partition("seen ")[2])
+            for line in done.stdout.splitlines()
+            if "seen " in line
+        ]
+        self.assertEqual(len(real), ranks, done.stderr)
+        real = next(row for row in real if row.get("RANK", "0") == str(rank))
+        for name, value in real.items():
+            if name not in (*ours, "TORCHELASTIC_ERROR_FILE"):
+                self.assertEqual(seen.get(name), value, name)
+        added = {name for name in set(seen) - set(real) if not name.startswith("FORESHARD_")}
+        self.assertLessEqual(added, ours)
+
+    def test_torchrun_starts_the_rank_that_is_asked_for(self):
+        run = (PYTHON, "-m", "torch.distributed.run")
+        self.check_like_the_real_launcher(1, 2, *run, "--nproc_per_node", "2", *("--master_port", free_port()), "script.py", "--lr", "1")
+        seen, answer = self.launched(
+            *run, "--nproc-per-node=4", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=far:1",
+            "script.py", options=("--rank", "6"),
+        )  # fmt: skip
+        self.assertEqual((answer["ranks"], answer["rank"]), (8, 6))
+        names = ("RANK", "LOCAL_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")
+        self.assertEqual([seen[name] for name in names], ["6", "2", "1", "8", "4", "2"])
+
+    def test_what_the_launcher_contradicts_is_refused(self):
+        run = (PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "2", "script.py")
+        for options, words in (
+            (("--ranks", "4"), "--ranks: 4 is not the launcher's number of ranks; expected 2"),
+            (("--rank", "2"), "--rank: 2 is not a rank of the launcher's job; expected 0 to 1"),
+        ):
+            status, _, error = self.rehearse("", *options, command=run)
+            self.assertEqual(status, 2, error)
+            self.assertIn(words, error)
+
+    @unittest.skipIf(not MISSING and absent("accelerate"), f"{PYTHON} has no accelerate")
+    def test_accelerate_starts_the_rank_that_is_asked_for(self):
+        run = (PYTHON, "-m", "accelerate.commands.launch")
+        self.check_like_the_real_launcher(
+            1, 2, *run, "--main_process_port", free_port(), "--use_fsdp", "--num_processes", "2", "--fsdp_version", "2",
+            "--fsdp_offload_params", "true", "script.py", "--lr", "1",
+        )  # fmt: skip
+        (self.folder / "two.yaml").write_text(
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\n"
+            "num_machines: 2\nnum_processes: 6\nmachine_rank: 0\nmain_process_ip: far\n"
+            "main_process_port: 1234\nuse_cpu: false\n"
+        )
+        seen, answer = self.launched(
+            *run, "--config_file", "two.yaml", "script.py", options=("--rank", "4")
+        )
+        self.assertEqual((answer["ranks"], answer["rank"]), (6, 4))
+        names = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "ACCELERATE_MIXED_PRECISION")
+        self.assertEqual([seen[name] for name in names], ["4", "1", "far", "bf16"])
+
+    @unittest.skipIf(not MISSING and absent("deepspeed"), f"{PYTHON} has no deepspeed")
+    def test_deepspeed_starts_the_rank_that_is_asked_for(self):
+        run = (PYTHON, str(pathlib.Path(PYTHON).with_name("deepspeed")))
+        (self.folder / "hosts").write_text("one slots=2\ntwo slots=2\n")
+        seen, answer = self.launched(
+            *run, "--hostfile", "hosts", "script.py", "--lr", "1", options=("--rank", "3")
+        )
+        self.assertEqual((answer["ranks"], answer["rank"]), (4, 3))
+        names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_SIZE")
+        self.assertEqual([seen[name] for name in names], ["3", "1", "4", "2"])
+        self.assertEqual(seen["argv"], ["script.py", "--local_rank=1", "--lr", "1"])
+
+    @unittest.skipIf(not MISSING and absent("transformers"), f"{PYTHON} has no transformers")
+    def test_a_model_without_weights_is_loaded(self):
+        text = """import os, torch, transformers
+small = dict(vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2)
+config = transformers.LlamaConfig(**small, num_key_value_heads=2, architectures=["LlamaForCausalLM"])
+config.save_pretrained("model"); open("model/model.safetensors.index.json", "w").write(
+    '{"weight_map": {"lm_head.weight": "model-00001.safetensors"}}')
+model = transformers.AutoModelForCausalLM.from_pretrained("model", device_map="cuda:0")
+print("loaded", model.name_or_path, sorted(os.listdir("model")), next(model.parameters()).device)
+"""
+        status, answer, error = self.rehearse(text, "--weights", "absent")
+        self.assertEqual(status, 0, error)
+        self.assertIn("loaded model ['config.json', 'model.safetensors.index.json'] cuda:0", error)
+        self.assertTrue(any("model has no weights" in note for note in answer["notes"]), answer["notes"])
+        self.assertEqual(self.rehearse(text)[0], 1)
 
 
 if __name__ == "__main__":

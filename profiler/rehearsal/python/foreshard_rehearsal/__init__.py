@@ -16,10 +16,14 @@ def begin():
     if os.environ.setdefault(_OWNER, str(os.getpid())) != str(os.getpid()):
         return
     from foreshard_rehearsal import (
+        absent_weights,
         checkpoints,
         distributed,
         initialization,
         interpreter,
+        kinds,
+        launchers,
+        module_calls,
         out_of_memory,
         record,
         spawn,
@@ -29,5 +33,18 @@ def begin():
 
     interpreter.check()
     record.begin()
-    for part in (steps, out_of_memory, values, initialization, distributed, spawn, checkpoints):
+    parts = (
+        kinds,
+        steps,
+        module_calls,
+        out_of_memory,
+        values,
+        initialization,
+        absent_weights,
+        distributed,
+        spawn,
+        launchers,
+        checkpoints,
+    )
+    for part in parts:
         part.install()

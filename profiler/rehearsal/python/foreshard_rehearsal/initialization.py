@@ -1,9 +1,8 @@
 """Large tensors on the host are not filled with random numbers: a rehearsal needs their sizes only, and
 filling 8 billion of them takes minutes and the memory of all."""
 
-from foreshard_rehearsal import imports, record
+from foreshard_rehearsal import imports, record, untouched
 
-_LARGE = 1 << 18  # elements
 _METHODS = (
     "normal_",
     "uniform_",
@@ -42,8 +41,9 @@ def _change(owner, names):
 def _skipping(original):
     def fill(*arguments, **named):
         tensor = arguments[0] if arguments else named.get("tensor")
-        if tensor.device.type != "cpu" or tensor.numel() <= _LARGE:
+        if tensor.device.type != "cpu" or tensor.numel() <= untouched.LARGE:
             return original(*arguments, **named)
+        untouched.mark(tensor)
         record.note("large tensors on the host were not filled with random numbers")
         return tensor
 

@@ -2,12 +2,11 @@
 null device, and of that only two files are read."""
 
 import importlib.util
-import json
 import os
 import re
 import sys
 
-from foreshard_rehearsal import settings
+from foreshard_rehearsal import record
 
 OLDEST, NEWEST = (2, 6), (2, 15)
 
@@ -28,13 +27,13 @@ def check():
     torch = f"{sys.executable}: torch {version.get('__version__')}"
     if version.get("cuda") is None:
         kind = "for ROCm" if version.get("hip") else "for CPUs"
-        _refuse(f"{torch} is a build {kind}; expected a PyTorch for CUDA")
+        record.refuse(f"{torch} is a build {kind}; expected a PyTorch for CUDA")
     if not OLDEST <= _release(str(version.get("__version__"))) <= NEWEST:
         oldest, newest = (".".join(map(str, release)) for release in (OLDEST, NEWEST))
-        _refuse(f"{torch} is not a release that can be rehearsed; expected PyTorch {oldest} to {newest}")
+        record.refuse(f"{torch} is not a release that can be rehearsed; expected PyTorch {oldest} to {newest}")
     for variable in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
         if "cudaMallocAsync" in os.environ.get(variable, ""):
-            _refuse(
+            record.refuse(
                 f"{variable}: backend:cudaMallocAsync leaves memory to the driver's pools, which cannot be "
                 "rehearsed; expected PyTorch's own allocator"
             )
@@ -51,16 +50,10 @@ class _NoTorch:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == "torch":
-            _refuse(f"{sys.executable}: has no torch; expected an interpreter with PyTorch for CUDA")
+            record.refuse(f"{sys.executable}: has no torch; expected an interpreter with PyTorch for CUDA")
         return None
 
 
 def _folder_of_torch():
     spec = importlib.util.find_spec("torch")
     return os.path.dirname(spec.origin) if spec is not None and spec.origin else None
-
-
-def _refuse(sentence):
-    with open(settings.RECORD, "w", encoding="utf-8") as file:
-        json.dump({"refused": sentence}, file)
-    os._exit(2)

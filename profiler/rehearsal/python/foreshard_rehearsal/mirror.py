@@ -26,7 +26,8 @@ def _remembering(module, original):
 
 
 def results(func, args):
-    """[(tensor, its host values after the collective, whether they are assumed)], of those that are known."""
+    """[(tensor, its host values after the collective, whether they are assumed)], of those that are known; None
+    is the tensor that the collective returns."""
     make = _MAKE.get(func._schema.name)
     if make is None:
         return []
@@ -76,9 +77,34 @@ def _reduced(args):
         yield tensor, tensor, lambda tensor=tensor: _values(tensor) * ranks
 
 
+def _exchanged(args):
+    """What every rank sends to this one is what this one keeps for itself."""
+    group = sys.modules["torch"]._C._distributed_c10d.ProcessGroup.unbox(args[2])
+    yield from _exchanged_in(group, args[0], args[1], args[3], args[4], args[0].shape)
+
+
+def _exchanged_and_returned(args):
+    source, received, sent, name = args
+    group = sys.modules["torch.distributed.distributed_c10d"]._resolve_process_group(name)
+    yield from _exchanged_in(group, None, source, received, sent, (sum(received), *source.shape[1:]))
+
+
+def _exchanged_in(group, target, source, received, sent, shape):
+    ranks = group.size()
+    sent = list(sent) or [source.shape[0] // ranks] * ranks
+    own = sent[group.rank()]
+    if list(received) in ([], [own] * ranks):
+        begin = sum(sent[: group.rank()])
+        yield target, source, lambda: _values(source)[begin : begin + own].repeat(
+            ranks, *[1] * (source.dim() - 1)
+        ).view(shape)
+
+
 _MAKE = {
     "c10d::allgather_": _gathered,
     "c10d::_allgather_base_": _gathered_as_one,
     "c10d::broadcast_": _broadcast,
     "c10d::allreduce_": _reduced,
+    "c10d::alltoall_base_": _exchanged,
+    "_c10d_functional::all_to_all_single": _exchanged_and_returned,
 }

@@ -4,7 +4,7 @@ comparing unknown floats is computed under that policy, so that guards against N
 
 import sys
 
-from foreshard_rehearsal import backward_counts, device, ledger, mirror, reads, settings
+from foreshard_rehearsal import backward_counts, device, ledger, mirror, reads, routing, settings, untouched
 
 # Of these a uniform result follows from uniform arguments.
 _UNIFORM = {
@@ -19,6 +19,7 @@ _COUNTING = {
     "masked_select", "nonzero", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave",
     "bincount", "equal", "masked_scatter", "masked_scatter_",
 }  # fmt: skip
+_CHOOSING = {"topk", "argmax", "max"}
 _UNWRITTEN = ("empty", "new_empty", "resize", "set_", "_local_scalar_dense")
 _NAMED_ONLY = ("arange", "tril_indices", "triu_indices")
 
@@ -59,17 +60,14 @@ def run(func, args, kwargs):
         return _foreign(func, args, kwargs, on_device)
     if name == "_local_scalar_dense" and on_device:
         return _read(func, args)
-    if name in ("copy_", "_to_copy") and inputs:
+    if name in ("copy_", "_to_copy") and (on_device or _is_on_device(kwargs.get("device"))):
         return _copy(func, name, args, kwargs)
     if name in _FILLING or name in _FILLING_WITH:
         return _filled(func, name, args, kwargs)
     if name in ("fill_", "zero_") and on_device:
         return _overwritten(func, name, args, kwargs)
     if not on_device:
-        result = func(*args, **kwargs)
-        if name.startswith(_NAMED_ONLY) and result.is_cuda and ledger.is_exact(result):
-            ledger.write(result, func(*args, **_on_host(kwargs, lambda tensor: tensor)), False)
-        return result
+        return _on_the_host(func, name, args, kwargs, inputs)
     if name in _COUNTING:
         return _counted(func, name, args, kwargs)
     if name == "_linalg_check_errors":
@@ -80,7 +78,29 @@ def run(func, args, kwargs):
         return ledger.state(args[1], ledger.Fact(True, 0.0))
     if name == "_amp_update_scale_":
         return func(*args, **kwargs)  # finite gradients leave the scale as it is
-    return _computed(func, name, args, kwargs, on_device)
+    result = _computed(func, name, args, kwargs, on_device)
+    if name in _CHOOSING:
+        routing.state(name, args, kwargs, result)
+    return result
+
+
+def _is_on_device(device):
+    return device is not None and sys.modules["torch"].device(device).type == "cuda"
+
+
+def _on_the_host(func, name, args, kwargs, inputs):
+    """Operators whose arguments are the host's; the result may be the device's."""
+    if name == "copy_" and untouched.copied(*inputs):
+        return args[0]
+    if inputs and (moved := untouched.moved(func, name, args, kwargs, inputs)) is not None:
+        return moved
+    if func._schema.is_mutable:
+        for tensor in _written(func, args, kwargs):
+            untouched.written(tensor)
+    result = func(*args, **kwargs)
+    if name.startswith(_NAMED_ONLY) and result.is_cuda and ledger.is_exact(result):
+        ledger.write(result, func(*args, **_on_host(kwargs, lambda tensor: tensor)), False)
+    return result
 
 
 def _policy(tensor):
@@ -102,6 +122,15 @@ def _computed(func, name, args, kwargs, on_device):
     result = func(*args, **kwargs)
     _state_results(func, args, kwargs, result, want, assumed)
     return result
+
+
+def _histogram(values, *arguments, **named):
+    """histc of integers, which exists on devices only."""
+    torch = sys.modules["torch"]
+    return torch.histc(values.double(), *arguments, **named).to(values.dtype)
+
+
+_ON_HOST = {"aten::histc": _histogram}  # what the host computes in another way
 
 
 def _is_boolean(tensor):
@@ -129,7 +158,7 @@ def _host_result(func, args, kwargs, on_device, of_one_element):
     if not of_one_element and any(tensor.numel() > ledger.MOST for tensor in on_device):
         return None
     try:
-        result = func(*_mapped(args, value), **_on_host(kwargs, value))
+        result = _ON_HOST.get(func._schema.name, func)(*_mapped(args, value), **_on_host(kwargs, value))
     except (RuntimeError, NotImplementedError, IndexError, ValueError, TypeError):
         return None  # what the host does not compute stays unknown
     if of_one_element and isinstance(result, torch.Tensor):
@@ -177,7 +206,7 @@ def _foreign(func, args, kwargs, on_device):
             if tensor.is_cuda:
                 ledger.forget(tensor)
     for tensor, values, assumed in mirrored:
-        ledger.write(tensor, values, assumed)
+        ledger.write(result if tensor is None else tensor, values, assumed)
     return result
 
 
@@ -231,6 +260,8 @@ def _copied_to_device(source, target, fact):
 def _copied_to_host(source, target, fact):
     if source.numel() <= ledger.MOST:
         target.copy_(ledger.values(source, fact))
+    else:
+        untouched.mark(target)
     if fact.assumed:
         reads.invented("copy", fact.value)
 

@@ -6,7 +6,7 @@ from the call stack, so that nothing has to be watched before."""
 import re
 import sys
 
-from foreshard_rehearsal import capture, imports, record, settings, user_code
+from foreshard_rehearsal import capture, imports, module_calls, record, settings, user_code
 
 # Operators that other operators allocate their results with.
 _ALLOCATING = re.compile(r"(empty|new_empty|empty_like|empty_strided|empty_permuted|resize)_?$")
@@ -73,20 +73,32 @@ def _without_overload(joined):
 
 
 def _module():
-    """The path of the innermost module whose code runs, from the outermost one; None outside of all, as in
-    a backward pass."""
-    module_class = sys.modules["torch"].nn.Module
-    running = []  # innermost first
-    for frame in user_code.frames():
-        if frame.f_code.co_name != "__init__" and isinstance(
-            self := frame.f_locals.get("self"), module_class
-        ):
-            running.append(self)
-    if not running:
-        return None
-    return next(
-        (name for name, module in running[-1].named_modules() if module is running[0]), None
+    """The path of the innermost module whose code runs, or in a backward pass whose code made what runs, from
+    the outermost one; None outside of all."""
+    modules = (
+        _running(user_code.own_frames())
+        or module_calls.around_running_node()
+        or _running(user_code.frames())
     )
+    if not modules:
+        return None
+    # A part that is computed again is called by itself.
+    for root in (modules[-1], *module_calls.latest()):
+        for name, module in root.named_modules():
+            if module is modules[0] and name:
+                return name
+    return ""
+
+
+def _running(frames):
+    """The modules whose methods run there, innermost first."""
+    module_class = sys.modules["torch"].nn.Module
+    return [
+        owner
+        for frame in frames
+        if frame.f_code.co_name != "__init__"
+        and isinstance(owner := frame.f_locals.get("self"), module_class)
+    ]
 
 
 def of_the_end():

@@ -11,6 +11,8 @@ from foreshard_rehearsal import packages, settings
 _facts = {
     "torch": None,
     "packages": {},
+    "ranks": settings.RANKS,
+    "representatives": [],  # ranks, one of each kind that this one tells apart
     "steps": [],
     "oom": None,  # of an error that ended the run
     "refused_allocation": None,  # the last one, whatever the script made of it
@@ -74,3 +76,10 @@ def give_up(sentence):
     """Ends the script, which cannot go on without a value that nobody has. The sentence names the line."""
     _facts["ended_because"] = sentence
     leave(1)
+
+
+def refuse(sentence):
+    """Ends the process before the script runs: what was asked for cannot be."""
+    with open(settings.RECORD, "w", encoding="utf-8") as file:
+        json.dump({"refused": sentence}, file)
+    os._exit(2)

@@ -6,6 +6,12 @@ import os
 RECORD = os.environ.get("FORESHARD_REHEARSAL_RECORD", "")  # the file that the command reads
 CAPTURE = os.environ.get("FORESHARD_REHEARSAL_CAPTURE", "")  # folder for the last step; "": none
 STEPS = int(os.environ.get("FORESHARD_REHEARSAL_STEPS", "3"))
-RANKS = int(os.environ.get("FORESHARD_REHEARSAL_RANKS", "1"))
+_ranks = os.environ.get("FORESHARD_REHEARSAL_RANKS")
+ASKED_RANKS = int(_ranks) if _ranks else None  # None: the launcher's, or 1
+RANKS = ASKED_RANKS or 1
 RANK = int(os.environ.get("FORESHARD_REHEARSAL_RANK", "0"))
 LOSS = float(os.environ.get("FORESHARD_REHEARSAL_LOSS", "1.0"))  # what every unknown float is
+# What routers choose, "balanced" or "zipf:A"; None: as nobody knows. Balanced is Zipf's law with exponent 0.
+ROUTING = os.environ.get("FORESHARD_REHEARSAL_ROUTING") or None
+ROUTING_EXPONENT = float(ROUTING.partition(":")[2] or 0) if ROUTING else 0.0
+WEIGHTS_ARE_ABSENT = os.environ.get("FORESHARD_REHEARSAL_WEIGHTS") == "absent"

@@ -21,10 +21,15 @@ def _is_users(filename):
 def frames():
     """The Python frames of this thread, innermost first; the main thread's where this one has none of
     the user's, as autograd's threads."""
-    own = _walk(sys._getframe(1))
+    own = own_frames()
     if any(_is_users(frame.f_code.co_filename) for frame in own):
         return own
     return own + _walk(sys._current_frames().get(threading.main_thread().ident))
+
+
+def own_frames():
+    """Those of this thread alone."""
+    return _walk(sys._getframe(1))
 
 
 def _walk(frame):

@@ -1,0 +1,145 @@
+#include "cli/rehearsal_job.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "executor/communication/transport.hpp"
+#include "models/base/figures.hpp"
+
+namespace foreshard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// A list of folders or libraries with one more in front.
+std::string in_front(const std::string& entry, const char* name) {
+  const char* const present = std::getenv(name);
+  return present == nullptr || *present == '\0' ? entry : entry + ":" + present;
+}
+
+std::string record_in(const fs::path& folder) {
+  return folder / "record.json";
+}
+
+// What libforeshard_rehearsal.so tells programs of its devices, in its own words.
+std::string device_description(const Machine& machine) {
+  std::string text = "name=" + machine.name;
+  std::string capability = machine.compute_capability;
+  std::erase(capability, '.');
+  const auto add = [&text](const char* key, const std::string& value) {
+    text += std::string(";") + key + "=" + value;
+  };
+  if (!capability.empty()) add("cc", capability);
+  if (machine.multiprocessors > 0) add("sms", std::to_string(machine.multiprocessors));
+  if (machine.l2_cache.count > 0) add("l2", std::to_string(machine.l2_cache.count));
+  return text;
+}
+
+}  // namespace
+
+bool names_launcher(const std::vector<std::string>& command) {
+  static const std::vector<std::string> programs{"torchrun", "accelerate", "accelerate-launch",
+                                                 "deepspeed"},
+      modules{"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch",
+              "accelerate.commands.accelerate_cli"};
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == "-m") return i + 1 < command.size() && is_one_of(modules, command[i + 1]);
+    if (command[i].starts_with("-")) continue;
+    if (is_one_of(programs, fs::path(command[i]).filename().string())) return true;
+    if (i > 0) return false;  // the script
+  }
+  return false;
+}
+
+Result<RehearsalJob> RehearsalJob::make(const std::string& output, std::optional<Machine> machine,
+                                        ChildOutput child_output) {
+  auto folder = ScratchFolder::beside(output);
+  if (!folder) return tl::unexpected(folder.error());
+  return RehearsalJob(std::move(*folder), std::move(machine), child_output);
+}
+
+int RehearsalJob::devices(const RehearsalQuestion& question) const {
+  constexpr std::int64_t kUsual = 8;
+  const std::int64_t a_node = machine_ ? machine_->gpus_per_node : kUsual;
+  // A launcher sees a whole node, and then says how much of it the ranks have.
+  if (!question.asked_ranks && names_launcher(question.command)) return static_cast<int>(a_node);
+  return static_cast<int>(std::min<std::int64_t>(question.ranks, a_node));
+}
+
+// What torchrun sets. Without --ranks the script runs as `python` alone runs it.
+void RehearsalJob::add_torchrun(const RehearsalQuestion& question, Variables& all) const {
+  if (!question.asked_ranks || names_launcher(question.command)) return;
+  const int local = devices(question);
+  const std::string nodes = std::to_string((question.ranks + local - 1) / local);
+  const std::string node = std::to_string(question.rank / local);
+  const std::string rank = std::to_string(question.rank), ranks = std::to_string(question.ranks);
+  all.insert({{"RANK", rank},
+              {"ROLE_RANK", rank},
+              {"WORLD_SIZE", ranks},
+              {"ROLE_WORLD_SIZE", ranks},
+              {"LOCAL_RANK", std::to_string(question.rank % local)},
+              {"LOCAL_WORLD_SIZE", std::to_string(local)},
+              {"GROUP_RANK", node},
+              {"GROUP_WORLD_SIZE", nodes},
+              {"MASTER_ADDR", "localhost"},
+              {"MASTER_PORT", "29500"},
+              {"TORCHELASTIC_RUN_ID", "rehearsal"},
+              {"TORCHELASTIC_RESTART_COUNT", "0"},
+              {"TORCHELASTIC_MAX_RESTARTS", "0"}});
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) all["OMP_NUM_THREADS"] = "1";
+}
+
+Result<RehearsalJob::Variables> RehearsalJob::variables(const RehearsalQuestion& question,
+                                                        const std::string& folder) const {
+  const fs::path modules = fs::absolute(executor::module_directory());
+  const std::string library = (modules / "libforeshard_rehearsal.so").string();
+  const std::string beside = (modules / "rehearsal").string();
+  const std::string hooks = (modules / "rehearsal" / "python").string();
+  std::error_code ignored;
+  if (!fs::exists(library, ignored)) {
+    return fail(library, "", "is not there; expected it beside the program, where a build puts it");
+  }
+  if (!fs::exists(hooks, ignored)) {
+    return fail(hooks, "", "is not there; expected it beside the program, where a build puts it");
+  }
+  Variables all{{"LD_PRELOAD", in_front(library, "LD_PRELOAD")},
+                {"LD_LIBRARY_PATH", in_front(beside, "LD_LIBRARY_PATH")},
+                {"PYTHONPATH", in_front(hooks, "PYTHONPATH")},
+                {"FORESHARD_REHEARSAL_RECORD", record_in(folder)},
+                {"FORESHARD_REHEARSAL_CAPTURE", folder},
+                {"FORESHARD_REHEARSAL_STEPS", std::to_string(question.steps)},
+                {"FORESHARD_REHEARSAL_RANK", std::to_string(question.rank)},
+                {"FORESHARD_REHEARSAL_LOSS", formatted("%.17g", question.loss)},
+                {"FORESHARD_REHEARSAL_DEVICES", std::to_string(devices(question))},
+                {"FORESHARD_REHEARSAL_MEMORY", std::to_string(question.device_memory)}};
+  if (machine_) all["FORESHARD_REHEARSAL_DEVICE"] = device_description(*machine_);
+  if (std::getenv("TRITON_LIBCUDA_PATH") == nullptr) all["TRITON_LIBCUDA_PATH"] = beside;
+  if (question.asked_ranks) all["FORESHARD_REHEARSAL_RANKS"] = std::to_string(question.ranks);
+  if (!question.routing.empty()) all["FORESHARD_REHEARSAL_ROUTING"] = question.routing;
+  all["FORESHARD_REHEARSAL_WEIGHTS"] = question.weights;
+  add_torchrun(question, all);
+  for (const auto& [name, value] : question.environment) all[name] = value;
+  return all;
+}
+
+Result<RehearsalAnswer> RehearsalJob::run(const RehearsalQuestion& question) {
+  const fs::path folder = fs::absolute(folder_.path()) / std::to_string(++runs_);
+  std::error_code ignored;  // without a folder the hooks leave no record, which is an error of its own
+  fs::create_directory(folder, ignored);
+  const auto added = variables(question, folder);
+  if (!added) return tl::unexpected(added.error());
+  const auto status = run_child(question.command, *added, child_output_);
+  if (!status) return tl::unexpected(status.error());
+  auto answer = RehearsalAnswer::read(question, record_in(folder), *status);
+  if (answer) answer->read_program(folder);
+  fs::remove_all(folder, ignored);
+  return answer;
+}
+
+}  // namespace foreshard::cli

@@ -1,0 +1,49 @@
+// Ranks of a job on the null device, one after the other: each is the user's command with the variables that
+// load the device and its hooks, and leaves a record behind.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/child_process.hpp"
+#include "cli/rehearsal_answer.hpp"
+#include "models/base/error.hpp"
+#include "models/hardware/hardware.hpp"
+
+namespace foreshard::cli {
+
+// torchrun, accelerate or deepspeed, by name or as a module: then the number of ranks is the launcher's, and so
+// are the variables that a rank finds.
+bool names_launcher(const std::vector<std::string>& command);
+
+class RehearsalJob {
+ public:
+  // `output` is the trace beside which the records are kept for as long as this object lives.
+  static Result<RehearsalJob> make(const std::string& output, std::optional<Machine> machine,
+                                   ChildOutput child_output);
+
+  Result<RehearsalAnswer> run(const RehearsalQuestion& question);
+  // An H100 where none was named.
+  Result<Machine> machine() const { return machine_ ? *machine_ : load_machine("h100-sxm"); }
+
+ private:
+  using Variables = std::map<std::string, std::string>;
+
+  RehearsalJob(ScratchFolder folder, std::optional<Machine> machine, ChildOutput child_output)
+      : folder_(std::move(folder)), machine_(std::move(machine)), child_output_(child_output) {}
+
+  // `folder`: for what the hooks leave behind.
+  Result<Variables> variables(const RehearsalQuestion& question, const std::string& folder) const;
+  void add_torchrun(const RehearsalQuestion& question, Variables& all) const;
+  int devices(const RehearsalQuestion& question) const;
+
+  ScratchFolder folder_;
+  std::optional<Machine> machine_;
+  ChildOutput child_output_;
+  int runs_ = 0;
+};
+
+}  // namespace foreshard::cli
