@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_limits.hpp"
+#include "models/base/text_file.hpp"
 #include "traces/import.hpp"
 
 namespace foreshard::profiler {
@@ -105,13 +107,11 @@ std::int64_t TensorArgument::bytes() const {
   return elements * (type.starts_with("float8") ? 1 : 4);
 }
 
-Result<DeviceLog> read_device_log(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return fail(path, "", "cannot be read; expected the device's log");
+DeviceLog parse_device_log(std::istream& text) {
   DeviceLog log;
-  std::string text;
-  while (std::getline(file, text)) {
-    std::istringstream line(text);
+  std::string row;
+  while (std::getline(text, row)) {
+    std::istringstream line(row);
     std::string time, thread, kind;
     DeviceCall call;
     line >> time >> thread >> call.correlation >> call.external >> kind;
@@ -127,9 +127,13 @@ Result<DeviceLog> read_device_log(const std::string& path) {
   return log;
 }
 
-Result<void> read_operators(const std::string& path, CapturedStep& step) {
-  std::ifstream file(path);
-  const json all = json::parse(file, nullptr, false);
+Result<void> parse_operators(std::string_view text, const std::string& file, CapturedStep& step) {
+  constexpr int kDeepest = 8;
+  constexpr std::size_t kMostValues = std::size_t{1} << 26;  // of hundreds of thousands of operators
+  if (const std::string excess = json_excess(text, kDeepest, kMostValues); !excess.empty()) {
+    return fail(file, "", excess + "; expected what the hooks of a rehearsal wrote");
+  }
+  const json all = json::parse(text, nullptr, false);
   const auto addresses = [&](const char* name) {
     return all.at("tensors").at(name).get<std::vector<std::uint64_t>>();
   };
@@ -149,7 +153,7 @@ Result<void> read_operators(const std::string& path, CapturedStep& step) {
     step.gradients = addresses("gradients");
     step.optimizer_states = addresses("optimizer_states");
   } catch (const std::exception&) {
-    return fail(path, "", "is damaged; expected what the hooks of a rehearsal wrote");
+    return fail(file, "", "is damaged; expected what the hooks of a rehearsal wrote");
   }
   return {};
 }
@@ -159,13 +163,15 @@ Result<CapturedStep> read_captured_step(const std::string& folder) {
   auto profiles = traces::import_kineto({folder + "/profile.json"});
   if (!profiles) return tl::unexpected(profiles.error());
   step.profile = std::move(profiles->front());
-  auto log = read_device_log(folder + "/device.log");
-  if (!log) return tl::unexpected(log.error());
-  step.log = std::move(*log);
+  std::ifstream log(folder + "/device.log");
+  step.log = parse_device_log(log);
   auto allocations = traces::read_snapshot(folder + "/allocations.pickle");
   if (!allocations) return tl::unexpected(allocations.error());
   step.allocations = std::move(*allocations);
-  if (auto ok = read_operators(folder + "/operators.json", step); !ok) return tl::unexpected(ok.error());
+  const std::string operators = folder + "/operators.json";
+  const auto text = read_text_file(operators, "the operators of a rehearsal", 512 * kMiB);
+  if (!text) return tl::unexpected(text.error());
+  if (auto ok = parse_operators(*text, operators, step); !ok) return tl::unexpected(ok.error());
   return step;
 }
 

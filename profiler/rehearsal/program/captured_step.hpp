@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <istream>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -85,8 +87,9 @@ struct CapturedStep {
 // `folder` is the hooks' own. Errors name the file of it that is damaged.
 Result<CapturedStep> read_captured_step(const std::string& folder);
 
-// Parts of it.
-Result<DeviceLog> read_device_log(const std::string& path);
-Result<void> read_operators(const std::string& path, CapturedStep& step);
+// Parts of it. Lines of the log that are of no known kind are passed over.
+DeviceLog parse_device_log(std::istream& text);
+// Operators, groups and tensors of `step`.
+Result<void> parse_operators(std::string_view json, const std::string& file, CapturedStep& step);
 
 }  // namespace foreshard::profiler

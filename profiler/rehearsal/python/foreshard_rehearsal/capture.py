@@ -24,7 +24,7 @@ from foreshard_rehearsal import device, modules, record, settings
 
 # Entries of the allocator's history: more than a few steps make; the buffer grows as it fills.
 ALLOCATIONS = 10_000_000 if settings.CAPTURE else 1
-_NODE_OF_AUTOGRAD = "autograd::engine::evaluate_function: "
+_DISPATCH_MODE = "PythonDispatchMode"  # the operator around it is the one that is called
 _profiler = None
 
 
@@ -88,7 +88,8 @@ def _path(name):
 
 
 def _operators(roots):
-    operator = sys.modules["torch"]._C._profiler._EventType.TorchOp
+    kinds = sys.modules["torch"]._C._profiler
+    operator, of_autograd = kinds._EventType.TorchOp, kinds.RecordScope.BACKWARD_FUNCTION
     forward = {}  # module by sequence number
     nodes = [(root, _Place()) for root in reversed(roots)]
     while nodes:
@@ -98,12 +99,13 @@ def _operators(roots):
             if node.name.startswith(modules.PREFIX):
                 path = node.name[len(modules.PREFIX) :]
                 place = _Place(path, place.is_backward, place.is_backward)
-            elif node.name.startswith(_NODE_OF_AUTOGRAD):
-                place = _Place(forward.get(number), True)
+            elif node.extra_fields.scope == of_autograd:
+                place = _Place(forward.get(number, place.module), True)
             elif place.module is not None and number >= 0:
                 forward[number] = place.module
-            arguments = [_argument(value) for value in node.extra_fields.inputs]
-            yield node.correlation_id, [node.name, place.module, place.is_again, arguments]
+            if node.name != _DISPATCH_MODE:
+                arguments = [_argument(value) for value in node.extra_fields.inputs]
+                yield node.correlation_id, [node.name, place.module, place.is_again, arguments]
         nodes.extend((child, place) for child in reversed(node.children))
 
 

@@ -1,0 +1,139 @@
+// A step that the hooks captured (captured/), as a program: what is in it is what PyTorch and the device
+// counted by themselves.
+#include "profiler/rehearsal/program/step_program.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "models/program/check_program.hpp"
+#include "profiler/rehearsal/program/captured_step.hpp"
+#include "simulator/predict/prediction.hpp"
+#include "tests/simulator/predict/h100.hpp"
+
+namespace foreshard::profiler {
+namespace {
+
+const RehearsedProgram& rehearsed() {
+  static const RehearsedProgram program = step_program(
+      read_captured_step(std::string(FORESHARD_SOURCE_DIR) +
+                         "/tests/profiler/rehearsal/program/captured")
+          .value());
+  return program;
+}
+
+simulator::Prediction predicted() {
+  simulator::PredictionOptions options;
+  options.machine = &simulator::h100();
+  options.device_memory = std::int64_t{1} << 40;
+  return simulator::predict(
+      simulator::program_set({{rehearsed().program}, std::vector<int>(4, 0)}), options);
+}
+
+template <typename Matches>
+std::int64_t count(const Matches& matches) {
+  const auto& all = rehearsed().program.step(1).instructions;
+  return std::count_if(all.begin(), all.end(), matches);
+}
+
+const CostKey& key_of(const Instruction& i) {
+  return rehearsed().program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+}
+
+TEST(RehearsedProgram, HasWhatTheDeviceCounted) {
+  EXPECT_TRUE(check_program(rehearsed().program, "captured", "program"));
+  const auto is_product = [](const Instruction& i) {
+    return i.kind == Kind::launch && is_matmul(key_of(i).op);
+  };
+  EXPECT_EQ(count(is_product), 5);
+  // Fills are no kernels of the device's count.
+  EXPECT_EQ(count([&](const Instruction& i) {
+              return i.kind == Kind::launch && !is_product(i) && key_of(i).op != Operator::fill_zero;
+            }),
+            30);
+  EXPECT_EQ(count([](const Instruction& i) { return i.kind == Kind::copy; }), 8);
+  std::map<Operator, std::int64_t> collectives, bytes;
+  for (const Instruction& i : rehearsed().program.step(1).instructions) {
+    if (i.kind != Kind::collective) continue;
+    ++collectives[key_of(i).op];
+    bytes[key_of(i).op] += key_of(i).dims[0] / 4;  // of one rank
+    EXPECT_EQ(key_of(i).dims[1], 4);
+  }
+  EXPECT_EQ(collectives, (std::map<Operator, std::int64_t>{{Operator::all_gather, 3},
+                                                           {Operator::reduce_scatter, 2}}));
+  EXPECT_EQ(bytes, (std::map<Operator, std::int64_t>{{Operator::all_gather, 197'120},
+                                                     {Operator::reduce_scatter, 262'912}}));
+}
+
+TEST(RehearsedProgram, ReachesThePeaksOfPyTorch) {
+  const simulator::Prediction prediction = predicted();
+  ASSERT_FALSE(prediction.steps_memory.empty());
+  for (const simulator::StepPeaks& step : prediction.steps_memory) {
+    EXPECT_EQ(step.peaks.allocated, 70'458'368) << "step " << step.step;
+    EXPECT_EQ(step.peaks.reserved, 75'497'472) << "step " << step.step;
+  }
+}
+
+TEST(RehearsedProgram, IsPriced) {
+  const simulator::Prediction prediction = predicted();
+  EXPECT_EQ(prediction.cost_sources.unknown, 0);
+  EXPECT_GT(prediction.step_time.count(), 0);
+  EXPECT_LE(prediction.step_time_low, prediction.step_time);
+  EXPECT_GE(prediction.step_time_high, prediction.step_time);
+}
+
+// In forward by the module that ran, in backward by the one whose operator is differentiated.
+TEST(RehearsedProgram, NamesModules) {
+  std::map<std::pair<Phase, std::string>, int> products;
+  for (const Instruction& i : rehearsed().program.step(1).instructions) {
+    if (i.kind != Kind::launch || !is_matmul(key_of(i).op)) continue;
+    ASSERT_NE(i.module, kNone);
+    ++products[{i.phase, rehearsed().program.name(i.module)}];
+  }
+  EXPECT_EQ(products, (std::map<std::pair<Phase, std::string>, int>{{{Phase::forward, "0"}, 1},
+                                                                    {{Phase::forward, "2"}, 1},
+                                                                    {{Phase::backward, "0"}, 1},
+                                                                    {{Phase::backward, "2"}, 2}}));
+}
+
+TEST(RehearsedProgram, KernelsOfOneOperatorShareItsCost) {
+  std::map<OperatorId, std::int64_t> launches;
+  for (const Instruction& i : rehearsed().program.step(1).instructions) {
+    if (i.kind == Kind::launch) ++launches[i.op];
+  }
+  for (const auto& [op, number] : launches) {
+    const OperatorInfo& info = rehearsed().program.operators.at(static_cast<std::size_t>(op));
+    EXPECT_EQ(number % info.launches, 0) << info.name;
+  }
+}
+
+TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
+  std::istringstream text(
+      "1 2 7 9 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\nnonsense\n\n1 2 0 0 STREAM 0x1010 -2\n"
+      "1 2 8 0 WAIT stream 0x1010\n1 2 9 0 COLLECTIVE 0x1010 all_gather 4 512 0xff\n1 2 3 4 FUTURE x\n");
+  const DeviceLog log = parse_device_log(text);
+  ASSERT_EQ(log.calls.size(), 3u);
+  EXPECT_EQ(log.calls[0].what, "_Z1kv");
+  EXPECT_EQ(log.calls[0].external, 9);
+  EXPECT_EQ(log.calls[1].kind, DeviceCall::Kind::wait_stream);
+  EXPECT_EQ(log.calls[1].stream, 0x1010u);
+  EXPECT_EQ(log.calls[2].ranks, 4);
+  EXPECT_EQ(log.calls[2].communicator, 0xffu);
+  EXPECT_EQ(log.priorities.at(0x1010), -2);
+}
+
+TEST(CapturedOperators, DamagedFilesAreNamed) {
+  for (const char* text : {"", "{", "[]", R"({"operators": {"1": [7]}})",
+                           R"({"operators": {"x": ["a", null, false, []]}, "groups": [], "tensors": {}})"}) {
+    CapturedStep step;
+    const auto read = parse_operators(text, "operators.json", step);
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.error().text().find("operators.json: is damaged; expected"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace foreshard::profiler
