@@ -82,9 +82,10 @@ enum class Way : std::uint8_t { forward, backward, optimizer, tensors, compiled,
 constexpr std::array<std::string_view, static_cast<std::size_t>(Way::kCount)> kWayNames{
     "forward", "backward", "optimizer", "tensors", "compiled"};
 
-// "FSDP::pre_forward (model.layers.0)" and "FSDP::backward_prefetch for model.layers.0" without the unit.
+// "FSDP::pre_forward (model.layers.0)", "FSDP::backward_prefetch for model.layers.0" and
+// "Optimizer.step#AdamW.step" without what they are of.
 std::string_view without_unit(std::string_view range) {
-  return range.substr(0, std::min(range.find(" ("), range.find(" for")));
+  return range.substr(0, std::min({range.find(" ("), range.find(" for"), range.find('#')}));
 }
 
 class HostPricer {
@@ -183,7 +184,7 @@ class HostPricer {
     const bool is_model = is_of_model(program_, i);
     const bool is_compiled = is_model && compiled_.has(layer);
     const auto way = is_compiled || is_generated(i) ? Way::compiled : way_of(i.phase);
-    double ns = call(time_of(way, i), i.reads + i.writes) / launches_of(i);
+    double ns = calls_of(i) * call(time_of(way, i), i.reads + i.writes) / launches_of(i);
     if (is_compiled) {
       const Region region{layer, i.phase, i.micro_step};
       if (!(in_region_ == region)) ns += regions_[static_cast<std::size_t>(way_of(i.phase))];
@@ -195,6 +196,12 @@ class HostPricer {
       }
     }
     return ns;
+  }
+
+  // An operator over a list of tensors, in one piece of work: it is priced by the tensor.
+  int calls_of(const Instruction& i) const {
+    const bool is_list = i.reads > 1 && program_.operator_name(i).starts_with("aten::_foreach_");
+    return is_list ? i.reads : 1;
   }
 
   // That share what their operator takes.

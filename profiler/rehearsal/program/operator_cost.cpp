@@ -72,6 +72,16 @@ CostKey fused_optimizer(const CapturedOperator& op, Operator kind) {
           {elements(parameters)}};
 }
 
+// Into a list of another type: FSDP2's, of shards for an all-gather.
+CostKey list_copy(const CapturedOperator& op) {
+  const auto to = tensors(op, 0), from = tensors(op, 1);
+  if (to.empty() || from.empty() || type_of(to[0]) == type_of(from[0])) {
+    return moved(bytes(from), bytes(to));
+  }
+  const DType type = type_of(to[0]);
+  return {Operator::shard_cast, type, type_of(from[0]), type, {elements(to)}};
+}
+
 bool ends_in_place(std::string_view name) {
   return name.ends_with('_') && !name.ends_with("__");
 }
@@ -184,6 +194,7 @@ CostKey cost_of(const CapturedOperator& op, const Launched& launched) {
   const std::string_view name = op.name;
   if (launched.first.kind == DeviceCall::Kind::product) return product(op, launched.first.product);
   if (name.ends_with("chunk_cat")) return chunk_cat(op, launched.allocated);
+  if (name == "aten::_foreach_copy_") return list_copy(op);
   if (contains_any(name, {"_fused_adam"})) return fused_optimizer(op, Operator::adamw);
   if (contains_any(name, {"_fused_sgd"})) return fused_optimizer(op, Operator::sgd);
   if (contains_any(name, {"_attention"})) return attention(op);

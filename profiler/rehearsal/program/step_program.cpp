@@ -216,6 +216,7 @@ class Builder {
       case Moment::What::range_begin: {
         const traces::Event event = step_.profile.events[moment.index];
         ranges_.push_back(step_.profile.strings[event.name]);
+        if (ranges_.back().starts_with("FSDP::")) gradients_ = Category::unsharded_gradients;
         add(Kind::range_begin, Stream{}, tables_.name(ranges_.back()));
         return;
       }
@@ -297,11 +298,12 @@ class Builder {
   }
 
   // What was allocated since the work before is of this one.
-  void name_allocations(const std::string& of) {
+  void name_allocations(const std::string& of, Operator op) {
     for (const BufferId id : unnamed_) {
       buffer(id).unit = unit_;
       buffer(id).owner = module_;  // modules are the first names
       buffer(id).role = tables_.name(of);
+      if (op == Operator::matmul_weight_gradient) buffer(id).category = gradients_;
     }
     unnamed_.clear();
   }
@@ -383,7 +385,7 @@ class Builder {
     i.cost_key = tables_.cost_key(key, op);
     i.operands = static_cast<std::int32_t>(program().operands.size());
     const std::string name(result_.program.operator_name(i));
-    name_allocations(name);
+    name_allocations(name, key.op);
     works_on_[on].insert(name);
     return i;
   }
@@ -420,7 +422,7 @@ class Builder {
     std::string name = has_operator ? made_by->second.name : kernel;
     if (!profiled.cost_key.empty() && parse_cost_key(profiled.cost_key, work.key)) {
       const KeyedOperator* const keyed = profiled_.keyed_around(profiled);
-      if (keyed != nullptr) name = keyed->name;
+      if (keyed != nullptr && keyed->name != "aten::copy_") name = keyed->name;
     } else if (has_operator) {
       work.key = cost_of(made_by->second, {call, kernel, work.launches, allocated_});
       if (is_timed_by_arguments(kernel)) note(kernel + " is timed by the bytes of its arguments");
@@ -542,6 +544,7 @@ class Builder {
   std::int16_t micro_step_ = 0;
   UnitId unit_ = kNone;
   ModuleId module_ = kNone;
+  Category gradients_ = Category::gradients;  // as products make them: of whole parameters under FSDP
   bool in_step_ = false, is_after_backward_ = false;
 };
 

@@ -24,6 +24,7 @@ from foreshard_rehearsal import device, modules, record, settings
 
 # Entries of the allocator's history: more than a few steps make; the buffer grows as it fills.
 ALLOCATIONS = 10_000_000 if settings.CAPTURE else 1
+_COPYING = ("aten::_to_copy", "aten::clone")
 _DISPATCH_MODE = "PythonDispatchMode"  # the operator around it is the one that is called
 _profiler = None
 
@@ -35,6 +36,7 @@ class _Place(typing.NamedTuple):
     module: typing.Optional[str] = None
     is_backward: bool = False
     is_again: bool = False
+    caller: str = ""  # the operator, where it says more of a copy than the copy itself
 
 
 def begin():
@@ -105,7 +107,9 @@ def _operators(roots):
                 forward[number] = place.module
             if node.name != _DISPATCH_MODE:
                 arguments = [_argument(value) for value in node.extra_fields.inputs]
-                yield node.correlation_id, [node.name, place.module, place.is_again, arguments]
+                name = place.caller if node.name == "aten::copy_" and place.caller else node.name
+                yield node.correlation_id, [name, place.module, place.is_again, arguments]
+                place = place._replace(caller=node.name if node.name in _COPYING else "")
         nodes.extend((child, place) for child in reversed(node.children))
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import weakref
 
-from foreshard_rehearsal import imports, user_code
+from foreshard_rehearsal import imports, modules, user_code
 
 _MOST = 1 << 18  # calls that are remembered, the latest
 _calls = {}  # thread: (first number, number after the last, weak reference to the module)
@@ -24,7 +24,12 @@ def _change(module):
     def remembering(original):
         def __call__(self, *arguments, **named):
             first = torch._C._autograd._get_sequence_nr()
-            result = original(self, *arguments, **named)
+            opened = modules.opened(self)
+            try:
+                result = original(self, *arguments, **named)
+            finally:
+                if opened is not None:
+                    opened.__exit__(None, None, None)
             after = torch._C._autograd._get_sequence_nr()
             if after > first:
                 _of_thread(threading.get_ident()).append((first, after, weakref.ref(self)))

@@ -1,5 +1,5 @@
-"""Which module runs, while the last step is captured: a range of the profile for each call of a module,
-named by its path. A model with compiled parts has none, since hooks would have them compiled again."""
+"""Which module runs, while the last step is captured: a range of the profile for each call of a module
+(module_calls.py), named by its path."""
 
 import sys
 
@@ -7,37 +7,28 @@ PREFIX = "nn.Module: "
 # What wrappers add to the paths of the modules that they wrap.
 _WRAPPERS = ("_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod")
 
-_paths = {}  # by the identity of a module
-_open = []  # ranges, outermost first
-_hooks = []
+_paths = None  # by the identity of a module, while a step is captured
 
 
 def begin():
-    torch = sys.modules["torch"]
-    dynamo = sys.modules.get("torch._dynamo")
-    if dynamo is not None and dynamo.utils.counters["frames"]:
-        return
-    module = torch.nn.modules.module
-    _hooks.append(module.register_module_forward_pre_hook(_enter))
-    _hooks.append(module.register_module_forward_hook(_leave, always_call=True))
+    global _paths
+    _paths = {}
 
 
 def end():
-    while _hooks:
-        _hooks.pop().remove()
+    global _paths
+    _paths = None
 
 
-def _enter(module, _arguments):
+def opened(module):
+    """The range of a call of this module, which has begun; None where no step is captured."""
+    if _paths is None:
+        return None
     if id(module) not in _paths:
         _paths.update((id(inner), _path(name)) for name, inner in module.named_modules())
-    opened = sys.modules["torch"]._C._profiler._RecordFunctionFast(PREFIX + _paths[id(module)])
-    opened.__enter__()
-    _open.append(opened)
-
-
-def _leave(_module, _arguments, _result):
-    if _open:
-        _open.pop().__exit__(None, None, None)
+    made = sys.modules["torch"]._C._profiler._RecordFunctionFast(PREFIX + _paths[id(module)])
+    made.__enter__()
+    return made
 
 
 def _path(name):
