@@ -11,6 +11,7 @@
 #include "models/program/check_program.hpp"
 #include "profiler/rehearsal/program/step_program.hpp"
 #include "traces/metadata.hpp"
+#include "traces/recorded_question.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -290,6 +291,7 @@ traces::Trace RehearsalAnswer::trace() const {
   if (step_ != nullptr) {
     traces::Trace trace = simulator::to_trace(step_->prediction, words(question_.command));
     trace.metadata["rehearsal"] = json_text(as_json());
+    trace.metadata[traces::kQuestionKey] = json_text(question_json());
     return trace;
   }
   traces::Trace trace;
@@ -298,6 +300,7 @@ traces::Trace RehearsalAnswer::trace() const {
   run.ranks = question_.ranks;
   run.predicted = true;
   run.more["rehearsal"] = json_text(as_json());
+  run.more[traces::kQuestionKey] = json_text(question_json());
   run.more["device_memory_bytes"] = std::to_string(question_.device_memory);
   if (!question_.machine.empty()) run.more["data_sheet"] = question_.machine;
   trace.metadata = traces::run_metadata(run);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "models/question/question_json.hpp"
 #include "models/question/question_text.hpp"
 
@@ -14,6 +16,18 @@ std::string text_of(const Metadata& metadata, const std::string& key) {
 }
 
 constexpr const char* kFile = "trace";
+
+// The words of the command; empty where the question is none of a rehearsal.
+std::string rehearsed_command(const Metadata& metadata) {
+  const auto question =
+      nlohmann::json::parse(text_of(metadata, kQuestionKey), nullptr, false);
+  if (!question.is_object() || !question.contains("command")) return "";
+  std::string words;
+  for (const auto& word : question["command"]) {
+    if (word.is_string()) words += (words.empty() ? "" : " ") + word.get<std::string>();
+  }
+  return words;
+}
 
 // The devices of a trace, in place of those that this machine has.
 OwnDevice device_of(const Metadata& metadata) {
@@ -41,6 +55,11 @@ Result<Asked> recorded_question(const Metadata& metadata, const std::string& fil
     return fail(file, "question",
                 "is not known: the recording holds no model and plan; expected a trace of "
                 "`foreshard train` or a prediction");
+  }
+  if (!rehearsed_command(metadata).empty()) {
+    return fail(file, "question",
+                "is of a rehearsal; expected a trace of `foreshard train` or a prediction. `foreshard whatif` asks of "
+                "rehearsals, and `foreshard rehearse` asks it again");
   }
   Asked asked;
   if (stored.empty()) {
@@ -72,6 +91,10 @@ std::string recorded_question_line(const Metadata& metadata) {
   const auto question = question_in(metadata, kFile);
   if (question) return question_line(*question);
   const int ranks = ranks_of(metadata);
+  if (const std::string command = rehearsed_command(metadata); !command.empty()) {
+    return "A rehearsal of " + command + " on " + std::to_string(ranks) +
+           (ranks == 1 ? " rank." : " ranks.");
+  }
   return "A recording of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
          "; its model and plan are not recorded.";
 }

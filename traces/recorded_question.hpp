@@ -11,6 +11,9 @@ namespace foreshard::traces {
 
 inline constexpr const char* kQuestionKey = "question";
 
+// A rehearsal's is of another form (docs/schema/rehearse.json): of a command instead of a model and a plan.
+// It has no object "question" of the usual form, and is asked again by `foreshard rehearse` alone.
+
 // The object "question" of results, on one line.
 std::string recorded_question_json(const Metadata& metadata);
 

@@ -1,6 +1,7 @@
 #include "profiler/rehearsal/program/step_program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <set>
@@ -269,8 +270,9 @@ class Builder {
     live_[address] = id;
     if (in_step_) {
       allocated_ += event.bytes;
-      unnamed_.push_back(id);
+      unnamed_.push_back({program().instructions.size(), id});
     }
+    allocations_[in_step_ ? 1 : 0].push_back({program().instructions.size(), id});
     add(Kind::alloc, made.pool, id);
   }
 
@@ -299,7 +301,11 @@ class Builder {
 
   // What was allocated since the work before is of this one.
   void name_allocations(const std::string& of, Operator op) {
-    for (const BufferId id : unnamed_) {
+    for (const auto& [instruction, id] : unnamed_) {
+      Instruction& alloc = program().instructions[instruction];
+      alloc.phase = phase_;
+      alloc.unit = unit_;
+      alloc.module = module_;
       buffer(id).unit = unit_;
       buffer(id).owner = module_;  // modules are the first names
       buffer(id).role = tables_.name(of);
@@ -475,6 +481,7 @@ class Builder {
     wait_for_all();
     categorize(step_.gradients, Category::gradients);
     categorize(step_.optimizer_states, Category::optimizer_states);
+    describe_earlier_steps();
     // By size and pool, in the order in which they were freed.
     std::map<std::pair<std::int64_t, Stream>, std::deque<BufferId>> left;
     for (const BufferId id : left_) left[{buffer(id).bytes, buffer(id).pool}].push_back(id);
@@ -506,6 +513,28 @@ class Builder {
     }
   }
 
+  // Steps before this one did the same, as far back as they asked for the same sizes: what the step knows of
+  // its allocations is true of theirs.
+  void describe_earlier_steps() {
+    const auto& [before, now] = allocations_;
+    std::size_t n = 0;
+    for (; n < before.size() && !now.empty(); ++n) {
+      const Allocated& earlier = before[before.size() - 1 - n];
+      const Allocated& like = now[now.size() - 1 - n % now.size()];
+      Buffer& of = buffer(earlier.buffer);
+      const Buffer& known = buffer(like.buffer);
+      if (of.bytes != known.bytes || of.pool != known.pool) return;
+      const Instruction& as = program().instructions[like.instruction];
+      Instruction& alloc = result_.program.programs[0].instructions[earlier.instruction];
+      alloc.phase = as.phase;
+      alloc.unit = of.unit = known.unit;
+      alloc.module = as.module;
+      of.owner = known.owner;
+      of.role = known.role;
+      if (of.category == Category::temporaries) of.category = known.category;
+    }
+  }
+
   // A stream is called what runs on it, if that is one thing.
   void name_streams() {
     auto& streams = result_.program.streams;
@@ -531,10 +560,15 @@ class Builder {
   const Moments moments_;
   Tables tables_;
   std::unordered_map<Owner, Work, OwnerHash> works_;
-  std::unordered_map<std::uint64_t, BufferId> live_;  // by address
+  struct Allocated {
+    std::size_t instruction = 0;
+    BufferId buffer = kNone;
+  };
+  std::array<std::vector<Allocated>, 2> allocations_;  // before the step and in it
+  std::vector<Allocated> unnamed_;                     // since the last work
+  std::unordered_map<std::uint64_t, BufferId> live_;   // by address
   std::unordered_set<BufferId> found_;                // that the step found
   std::vector<BufferId> left_;                        // and freed
-  std::vector<BufferId> unnamed_;                     // allocated since the last work
   std::vector<Phase> made_in_;                        // by buffer
   std::int64_t allocated_ = 0;                        // bytes, since an operator began to launch
   std::unordered_map<std::uint64_t, EventId> events_;  // by handle, as it was recorded last
