@@ -10,6 +10,8 @@
 #include "models/base/json_text.hpp"
 #include "models/program/check_program.hpp"
 #include "profiler/rehearsal/program/step_program.hpp"
+#include "simulator/predict/memory_text.hpp"
+#include "simulator/predict/prediction_report.hpp"
 #include "traces/metadata.hpp"
 #include "traces/recorded_question.hpp"
 
@@ -187,6 +189,8 @@ ordered_json RehearsalAnswer::fits() const {
 }
 
 ordered_json RehearsalAnswer::as_json() const {
+  ordered_json memory{{"peak", nullptr}, {"outside_allocator_bytes", nullptr}};
+  if (step_ != nullptr) memory = ordered_json::parse(simulator::memory_json(step_->prediction));
   return {{"question", question_json()},
           {"torch", torch_},
           {"packages", packages_},
@@ -195,6 +199,8 @@ ordered_json RehearsalAnswer::as_json() const {
           {"steps", steps_},
           {"fits", fits()},
           {"oom", oom_},
+          {"peak", memory["peak"]},
+          {"outside_allocator_bytes", memory["outside_allocator_bytes"]},
           {"invented", invented_},
           {"notes", notes_},
           {"step_time_ns", step_time(&simulator::Prediction::step_time)},
@@ -281,7 +287,9 @@ std::string RehearsalAnswer::time_text() const {
 }
 
 std::string RehearsalAnswer::text() const {
-  std::string text = question_text() + memory_text() + time_text() + steps_text() + invented_text();
+  std::string text = question_text() + memory_text() + time_text() + steps_text();
+  if (step_ != nullptr) text += simulator::memory_text(step_->prediction, false);
+  text += invented_text();
   if (!notes_.empty()) text += "\nNotes:\n";
   for (const ordered_json& note : notes_) text += "  " + note.get<std::string>() + "\n";
   return text;

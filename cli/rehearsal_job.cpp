@@ -108,8 +108,11 @@ Result<RehearsalJob::Variables> RehearsalJob::variables(const RehearsalQuestion&
   if (!fs::exists(hooks, ignored)) {
     return fail(hooks, "", "is not there; expected it beside the program, where a build puts it");
   }
-  Variables all{{"LD_PRELOAD", in_front(library, "LD_PRELOAD")},
-                {"LD_LIBRARY_PATH", in_front(beside, "LD_LIBRARY_PATH")},
+  // The linker's list of libraries cannot hold a path with a space, but a name that it looks for.
+  const bool has_space = library.find(' ') != std::string::npos;
+  const std::string folders = has_space ? beside + ":" + modules.string() : beside;
+  Variables all{{"LD_PRELOAD", in_front(has_space ? "libforeshard_rehearsal.so" : library, "LD_PRELOAD")},
+                {"LD_LIBRARY_PATH", in_front(folders, "LD_LIBRARY_PATH")},
                 {"PYTHONPATH", in_front(hooks, "PYTHONPATH")},
                 {"FORESHARD_REHEARSAL_RECORD", record_in(folder)},
                 {"FORESHARD_REHEARSAL_CAPTURE", folder},

@@ -41,7 +41,7 @@ RehearsedStep rehearsed_step(std::vector<std::pair<int, RankProgram>> programs,
   simulator::PredictionOptions options;
   options.machine = &machine;
   options.device_memory = question.device_memory;
-  options.keeps_memory_records = true;
+  options.keeps_memory_records = options.wants_explanation = true;
   step.prediction = simulator::predict(simulator::program_set(std::move(set)), options);
   return step;
 }

@@ -140,7 +140,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"cli",
      {"models/question", "cli/common", "executor/cuda", "executor/run", "simulator/calibrate",
       "simulator/fit", "simulator/search", "simulator/whatif", "profiler/injection",
-      "profiler/record", "profiler/replay", "traces/kineto", "traces/nsys", "traces/open",
+      "profiler/record", "profiler/rehearsal/program", "profiler/replay", "traces/kineto", "traces/nsys", "traces/open",
       "traces/query", "traces/snapshot", "models/hardware", "models/lowering",
       "models/plan/foreign"}},
 };

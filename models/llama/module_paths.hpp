@@ -8,5 +8,7 @@ namespace foreshard {
 
 // The layer, which is the first part that is a number; kNone: in none.
 std::int32_t layer_in(std::string_view path);
+// Up to and with that part; the whole path where there is none.
+std::string_view path_of_layer(std::string_view path);
 
 }  // namespace foreshard

@@ -36,7 +36,16 @@ Launched launched(const RankProgram& program, const Instruction& i) {
 // Whether it is the model's own work, rather than what gathers, reduces or updates parameters.
 bool is_of_model(const RankProgram& program, const Instruction& i) {
   if (i.kind != Kind::launch) return false;
-  return i.op != kNone || is_matmul(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op);
+  switch (const Operator op = program.cost_keys[static_cast<std::size_t>(i.cost_key)].op; op) {
+    case Operator::shard_cast:
+    case Operator::all_gather_copy_in:
+    case Operator::all_gather_copy_out:
+    case Operator::copy_slice:
+    case Operator::reduce_scatter_copy_in:
+    case Operator::adamw:
+    case Operator::sgd: return false;
+    default: return i.op != kNone || is_matmul(op);
+  }
 }
 
 // The decoder layer that an instruction belongs to; kNone: to none.

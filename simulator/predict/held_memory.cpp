@@ -4,6 +4,7 @@
 #include <map>
 
 #include "models/base/figures.hpp"
+#include "models/llama/module_paths.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -137,11 +138,8 @@ class HeldTable {
 
   std::string name_of(Part part, std::int32_t owner) const {
     if (part != Part::block_activations) return std::string(unit_name(program_, owner));
-    const auto block = std::find_if(
-        program_.tree.modules.begin(), program_.tree.modules.end(), [owner](const Module& m) {
-          return m.kind == ModuleKind::decoder_layer && m.layer == owner;
-        });
-    return block->path;
+    const auto inside = std::ranges::find(program_.tree.modules, owner, &Module::layer);
+    return std::string(path_of_layer(inside->path));
   }
 
   HeldMemory described(const Row& row) const {

@@ -151,6 +151,12 @@ ordered_json checkpoint_json(const Prediction& p) {
 
 }  // namespace
 
+std::string memory_json(const Prediction& prediction) {
+  return ordered_json{{"peak", peak_json(prediction)},
+                      {"outside_allocator_bytes", outside_json(prediction)}}
+      .dump();
+}
+
 std::string prediction_json(const Job& job, const Prediction& p) {
   ordered_json out = {{"question", ordered_json::parse(question_json(job))},
                       {"assumed", assumptions(job)},

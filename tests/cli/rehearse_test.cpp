@@ -179,12 +179,13 @@ class StandIn : public ::testing::Test {
     std::filesystem::create_directories(place_.path("rehearsal/python"));
     place_.write("python3", R"(
 rank=$FORESHARD_REHEARSAL_RANK; peak=$((100 * (rank + 1))); oom=null; status=0
+ranks=${FORESHARD_REHEARSAL_RANKS:-8}; kinds='[0]'; [ "$ranks" -le 5 ] || kinds='[0, 5, 5]'
 case "$*" in *"--layers 2"*) peak=$((peak + 2000));; *"--layers 4"*) peak=$((peak + 4000));; esac
 [ "$ROOM" != less ] || peak=$((peak - 50))
 [ "$rank" != 9 ] || { status=1; oom='{"step": 2, "rank": 9, "operator": null, "module": null, "where": "",
  "requested_bytes": 1, "allocated_bytes": 5, "reserved_bytes": 6}'; }
 cat > "$FORESHARD_REHEARSAL_RECORD" <<END
-{"torch": "9", "packages": {}, "ranks": ${FORESHARD_REHEARSAL_RANKS:-8}, "representatives": [0, 5, 5],
+{"torch": "9", "packages": {}, "ranks": $ranks, "representatives": $kinds,
  "steps": [{"step": 1, "peak_active_bytes": $peak, "peak_allocated_bytes": $peak,
  "peak_reserved_bytes": $peak, "launches": 0, "matrix_products": 0, "cudnn_executions": 0,
  "cudnn_workspace_bytes": 0, "copies": 0, "collectives": [], "host_reads": 0, "host_waits": 0}],
@@ -204,9 +205,9 @@ echo "$*:$RANK" >> ran; exit $status
     return nlohmann::json::parse(outcome.out, nullptr, false);
   }
 
-  static std::vector<int> ranks_of(const nlohmann::json& json) {
+  static std::vector<int> ranks_of(const nlohmann::json& told) {
     std::vector<int> ranks;
-    for (const auto& row : json.at("ranks_rehearsed")) ranks.push_back(row.at("rank"));
+    for (const auto& row : told.at("ranks_rehearsed")) ranks.push_back(row.at("rank"));
     return ranks;
   }
 
@@ -214,17 +215,17 @@ echo "$*:$RANK" >> ran; exit $status
 };
 
 TEST_F(StandIn, OneRankIsNoList) {
-  const auto json = answer({"--ranks", "8", "--rank", "3"});
-  EXPECT_EQ(json.at("rank"), 3);
-  EXPECT_FALSE(json.contains("ranks_rehearsed"));
+  const auto told = answer({"--ranks", "8", "--rank", "3"});
+  EXPECT_EQ(told.at("rank"), 3);
+  EXPECT_FALSE(told.contains("ranks_rehearsed"));
 }
 
 TEST_F(StandIn, TheRankThatNeedsMostSpeaksForAList) {
-  const auto json = answer({"--ranks", "8", "--rank", "3,7,0"});
-  EXPECT_EQ(json.at("rank"), 7);
-  EXPECT_EQ(json.at("fits"), true);
-  EXPECT_EQ(ranks_of(json), (std::vector<int>{3, 7, 0}));
-  EXPECT_EQ(json.at("ranks_rehearsed")[0].at("steps")[0].at("peak_reserved_bytes"), 400);
+  const auto told = answer({"--ranks", "8", "--rank", "3,7,0"});
+  EXPECT_EQ(told.at("rank"), 7);
+  EXPECT_EQ(told.at("fits"), true);
+  EXPECT_EQ(ranks_of(told), (std::vector<int>{3, 7, 0}));
+  EXPECT_EQ(told.at("ranks_rehearsed")[0].at("steps")[0].at("peak_reserved_bytes"), 400);
 }
 
 TEST_F(StandIn, AllShapesAreTheFirstTheLastAndTheKindsThatTheFirstNames) {
@@ -233,25 +234,25 @@ TEST_F(StandIn, AllShapesAreTheFirstTheLastAndTheKindsThatTheFirstNames) {
 }
 
 TEST_F(StandIn, ARankWithoutMemorySpeaksForAllWhateverOthersNeed) {
-  const auto json = answer({"--ranks", "16", "--rank", "9,15"}, 3);
-  EXPECT_EQ(json.at("rank"), 9);
-  EXPECT_EQ(json.at("fits"), false);
-  EXPECT_EQ(json.at("ranks_rehearsed")[1].at("fits"), true);
+  const auto told = answer({"--ranks", "16", "--rank", "9,15"}, 3);
+  EXPECT_EQ(told.at("rank"), 9);
+  EXPECT_EQ(told.at("fits"), false);
+  EXPECT_EQ(told.at("ranks_rehearsed")[1].at("fits"), true);
 }
 
 TEST_F(StandIn, ALauncherSaysHowManyRanksThereAreAndWhatTheyFind) {
   std::filesystem::rename(place_.path("python3"), place_.path("torchrun"));
-  const auto json = answer({"--rank", "all-shapes"}, 0, {"sh", "torchrun", "run"});
-  EXPECT_EQ(json.at("ranks"), 8);
-  EXPECT_EQ(ranks_of(json), (std::vector<int>{0, 5, 7}));
+  const auto told = answer({"--rank", "all-shapes"}, 0, {"sh", "torchrun", "run"});
+  EXPECT_EQ(told.at("ranks"), 8);
+  EXPECT_EQ(ranks_of(told), (std::vector<int>{0, 5, 7}));
   EXPECT_EQ(answer({"--ranks", "4"}, 0, {"sh", "torchrun", "run"}).at("ranks"), 4);
   EXPECT_EQ(place_.read("ran"), "run:\nrun:\nrun:\nrun:\n");
 }
 
 TEST_F(StandIn, BracesStandForEveryCombination) {
-  const auto json = answer({"--vary", "ROOM={much,less} --layers {4,2} --plain"});
+  const auto told = answer({"--vary", "ROOM={much,less} --layers {4,2} --plain"});
   std::vector<std::string> seen;
-  for (const auto& row : json.at("variants")) {
+  for (const auto& row : told.at("variants")) {
     seen.push_back(row.at("environment").at("ROOM").get<std::string>() + " " +
                    row.at("command")[4].get<std::string>() + " " +
                    std::to_string(row.at("steps")[0].at("peak_reserved_bytes").get<int>()) + " " +
@@ -260,7 +261,7 @@ TEST_F(StandIn, BracesStandForEveryCombination) {
   }
   EXPECT_EQ(seen, (std::vector<std::string>{"much 4 4100 run.1.fst", "much 2 2100 run.2.fst",
                                             "less 4 4050 run.3.fst", "less 2 2050 run.4.fst"}));
-  EXPECT_EQ(json.at("best"), 3);
+  EXPECT_EQ(told.at("best"), 3);
   EXPECT_FALSE(std::filesystem::exists(place_.path("run.fst")));
 }
 

@@ -197,9 +197,11 @@ CostKey cost_of(const CapturedOperator& op, const Launched& launched) {
   if (name == "aten::_foreach_copy_") return list_copy(op);
   if (contains_any(name, {"_fused_adam"})) return fused_optimizer(op, Operator::adamw);
   if (contains_any(name, {"_fused_sgd"})) return fused_optimizer(op, Operator::sgd);
-  if (contains_any(name, {"_attention"})) return attention(op);
-  if (contains_any(name, {"convolution"})) return convolution(op, launched.allocated);
-  if (contains_any(name, {"_grouped_mm"})) return grouped_product(op);
+  if (name.starts_with("aten::")) {
+    if (contains_any(name, {"_attention"})) return attention(op);
+    if (contains_any(name, {"convolution"})) return convolution(op, launched.allocated);
+    if (contains_any(name, {"_grouped_mm"})) return grouped_product(op);
+  }
   if (!is_of_pytorch(launched.kernel) && !is_timed_by_arguments(launched.kernel)) return kOpaque;
   CostKey key = streamed(op, launched.allocated);
   if (passes_again(name)) {

@@ -24,6 +24,8 @@ def _begin(torch):
     plain = torch.Tensor.__torch_dispatch__
 
     class Values(TorchDispatchMode):
+        supports_higher_order_operators = True  # compiled graphs call some at run time
+
         @classmethod
         def _should_skip_dynamo(cls):
             return False  # it would import all of Dynamo; see below
@@ -37,8 +39,9 @@ def _begin(torch):
             return True
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            if torch._C._len_torch_dispatch_stack() > 0:
-                return func(*args, **(kwargs or {}))  # tensors without values, as of a compiler
+            has_values = torch._C._len_torch_dispatch_stack() == 0  # none as of a compiler
+            if not has_values or not hasattr(func, "_schema"):
+                return func(*args, **(kwargs or {}))  # or an operator over functions
             if any(kind.__torch_dispatch__ is not plain for kind in types):
                 return NotImplemented  # of a subclass, whose plain tensors come here later
             return operators.run(func, args, kwargs or {})

@@ -29,6 +29,7 @@ simulator::Prediction predicted() {
   simulator::PredictionOptions options;
   options.machine = &simulator::h100();
   options.device_memory = std::int64_t{1} << 40;
+  options.wants_explanation = true;
   return simulator::predict(
       simulator::program_set({{rehearsed().program}, std::vector<int>(4, 0)}), options);
 }
@@ -75,6 +76,14 @@ TEST(RehearsedProgram, ReachesThePeaksOfPyTorch) {
     EXPECT_EQ(step.peaks.allocated, 70'458'368) << "step " << step.step;
     EXPECT_EQ(step.peaks.reserved, 75'497'472) << "step " << step.step;
   }
+}
+
+TEST(RehearsedProgram, SaysWhatHoldsMemoryAtThePeak) {
+  const simulator::Prediction prediction = predicted();
+  ASSERT_TRUE(prediction.explanation);
+  std::int64_t held = 0;
+  for (const simulator::HeldMemory& row : prediction.explanation->held) held += row.bytes;
+  EXPECT_EQ(held, 70'458'368);
 }
 
 TEST(RehearsedProgram, IsPriced) {
