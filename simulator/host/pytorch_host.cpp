@@ -80,6 +80,8 @@ CheckpointedLayers checkpointed_layers(const RankProgram& program, const Program
   for (const Instruction& i : all) {
     if (forward.size() == recomputed.size()) break;
     if (i.phase != Phase::forward || layer_of(program, i) != layer) continue;
+    // What is copied in place is a hook's, which stands between the operators of the layer.
+    if (program.operator_name(i) == "aten::copy_") continue;
     if (is_of_model(program, i)) forward.push_back(launched(program, i));
   }
   found.is_selective = forward != recomputed;

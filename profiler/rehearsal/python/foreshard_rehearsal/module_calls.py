@@ -20,11 +20,13 @@ def install():
 
 def _change(module):
     torch = sys.modules["torch"]
+    opened_range = modules.opened
 
     def remembering(original):
         def __call__(self, *arguments, **named):
             first = torch._C._autograd._get_sequence_nr()
-            opened = modules.opened(self)
+            # What the compiler sees here must not depend on whether a step is captured.
+            opened = None if torch.compiler.is_compiling() else opened_range(self)
             try:
                 result = original(self, *arguments, **named)
             finally:
@@ -35,8 +37,13 @@ def _change(module):
                 _of_thread(threading.get_ident()).append((first, after, weakref.ref(self)))
             return result
 
-        # The compiler passes over this function, and on to what it calls.
-        imports.after("torch._dynamo", lambda dynamo: dynamo.decorators.skip(__call__))
+        def hide(dynamo):
+            nonlocal opened_range
+            opened_range = dynamo.disable(modules.opened)
+            # The compiler passes over this function, and on to what it calls.
+            dynamo.decorators.skip(__call__)
+
+        imports.after("torch._dynamo", hide)
         return __call__
 
     imports.replace(module.Module, "__call__", remembering)
