@@ -61,14 +61,21 @@ def begin():
     _profiler = profiler
 
 
-def end(optimizer):
+def stop():
+    """The profile, which is over; None where there was none. A process that ended with one would crash."""
     global _profiler
-    if _profiler is None:
-        return
-    device.log(None)
     profiler, _profiler = _profiler, None
-    modules.end()
-    profiler.stop()
+    if profiler is not None:
+        device.log(None)
+        modules.end()
+        profiler.stop()
+    return profiler
+
+
+def end(optimizer):
+    profiler = stop()
+    if profiler is None:
+        return
     profiler.export_chrome_trace(_path("profile.json"))
     with open(_path("allocations.pickle"), "wb") as file:
         pickle.dump(sys.modules["torch"].cuda.memory._snapshot(), file)
@@ -127,8 +134,9 @@ def _argument(value, has_sizes=True):
 
 
 def _tensors(optimizer):
-    """What the optimizer holds, by the addresses of its tensors on the device."""
+    """What models and the optimizer hold, by the addresses of tensors on the device."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    parameters += modules.parameters()
     states = [value for state in optimizer.state.values() for value in state.values()]
     return {
         "parameters": list(_addresses(parameters)),

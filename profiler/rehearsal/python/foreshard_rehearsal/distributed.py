@@ -9,6 +9,8 @@ _kept = []  # stores: a group does not keep the Python side of its own
 
 
 def install():
+    # NCCL's monitor asks the store whether other ranks live, in Python, also while the interpreter ends.
+    os.environ.setdefault("TORCH_NCCL_ENABLE_MONITORING", "0")
     imports.after("torch.distributed.distributed_c10d", _change)
 
 

@@ -48,7 +48,9 @@ def write():
 
 
 def _end():
-    from foreshard_rehearsal import device, out_of_memory
+    from foreshard_rehearsal import capture, device, out_of_memory
+
+    capture.stop()
 
     for sentence in device.notes():
         note(sentence)
