@@ -2,6 +2,7 @@
 host mirror this rank; the store has heard from everybody."""
 
 import os
+import sys
 
 from foreshard_rehearsal import buckets, host_group, imports, mirror, objects, record, settings, store
 
@@ -9,9 +10,18 @@ _kept = []  # stores: a group does not keep the Python side of its own
 
 
 def install():
-    # NCCL's monitor asks the store whether other ranks live, in Python, also while the interpreter ends.
-    os.environ.setdefault("TORCH_NCCL_ENABLE_MONITORING", "0")
     imports.after("torch.distributed.distributed_c10d", _change)
+
+
+def end():
+    """Before the interpreter ends, whose stores NCCL's watching threads would go on to ask."""
+    module = sys.modules.get("torch.distributed.distributed_c10d")
+    if module is None or not module.is_initialized():
+        return
+    try:
+        module.destroy_process_group()
+    except (RuntimeError, AssertionError):
+        pass  # the script had taken a group apart
 
 
 def _change(module):

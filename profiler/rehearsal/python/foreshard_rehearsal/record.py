@@ -26,8 +26,8 @@ _facts = {
 
 def begin():
     write()
-    atexit.register(_end)
-    os.register_at_fork(after_in_child=lambda: atexit.unregister(_end))
+    atexit.register(_end_interpreter)
+    os.register_at_fork(after_in_child=lambda: atexit.unregister(_end_interpreter))
 
 
 def facts():
@@ -58,6 +58,13 @@ def _end():
     _facts["torch"], _facts["packages"] = packages.imported()
     _facts["has_ended"] = True
     write()
+
+
+def _end_interpreter():
+    from foreshard_rehearsal import distributed
+
+    _end()
+    distributed.end()
 
 
 def leave(status):
