@@ -8,8 +8,8 @@
 #include "cli/gpus.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
-#include "models/question/question_json.hpp"
 #include "models/program/program_json.hpp"
+#include "models/question/question_json.hpp"
 #include "models/question/question_text.hpp"
 #include "traces/recorded_question.hpp"
 
@@ -96,17 +96,18 @@ class PrintProgram : public Command {
 };
 
 CommandText PrintProgram::text() const {
-  return {"program",
-          "Prediction",
-          "print the instructions of one training step",
-          "A step program is what the host thread of one rank issues in a step: allocations, "
-          "kernels, collectives, copies, events. Step 0 is the set-up; steps after the second are "
-          "all alike. Of a rehearsal's TRACE it is what the script issued in its last step, and the "
-          "set-up the allocations before that.",
-          {"foreshard program --model llama-tiny-3m --ranks 2",
-           "foreshard program --model llama-tiny-3m --plan plan.toml --ranks 2 --step 1 --json "
-           "step.json",
-           "foreshard program run.fst --step 1"}};
+  return {
+      "program",
+      "Prediction",
+      "print the instructions of one training step",
+      "A step program is what the host thread of one rank issues in a step: allocations, "
+      "kernels, collectives, copies, events. Step 0 is the set-up; steps after the second are "
+      "all alike. Of a rehearsal's TRACE it is what the script issued in its last step, and the "
+      "set-up the allocations before that.",
+      {"foreshard program --model llama-tiny-3m --ranks 2",
+       "foreshard program --model llama-tiny-3m --plan plan.toml --ranks 2 --step 1 --json "
+       "step.json",
+       "foreshard program run.fst --step 1"}};
 }
 
 void PrintProgram::add_to(Options& options) {

@@ -140,8 +140,8 @@ void RehearsalAnswer::add_step(RehearsedStep step) {
 
 // Of the machine that was named; without one there is no time.
 ordered_json RehearsalAnswer::step_time(Nanoseconds simulator::Prediction::*of) const {
-  const bool is_known = step_ != nullptr && !question_.machine.empty() &&
-                        step_->prediction.step_time.count() > 0;
+  const bool is_known =
+      step_ != nullptr && !question_.machine.empty() && step_->prediction.step_time.count() > 0;
   return is_known ? ordered_json((step_->prediction.*of).count()) : ordered_json();
 }
 

@@ -111,16 +111,17 @@ Result<RehearsalJob::Variables> RehearsalJob::variables(const RehearsalQuestion&
   // The linker's list of libraries cannot hold a path with a space, but a name that it looks for.
   const bool has_space = library.find(' ') != std::string::npos;
   const std::string folders = has_space ? beside + ":" + modules.string() : beside;
-  Variables all{{"LD_PRELOAD", in_front(has_space ? "libforeshard_rehearsal.so" : library, "LD_PRELOAD")},
-                {"LD_LIBRARY_PATH", in_front(folders, "LD_LIBRARY_PATH")},
-                {"PYTHONPATH", in_front(hooks, "PYTHONPATH")},
-                {"FORESHARD_REHEARSAL_RECORD", record_in(folder)},
-                {"FORESHARD_REHEARSAL_CAPTURE", folder},
-                {"FORESHARD_REHEARSAL_STEPS", std::to_string(question.steps)},
-                {"FORESHARD_REHEARSAL_RANK", std::to_string(question.rank)},
-                {"FORESHARD_REHEARSAL_LOSS", formatted("%.17g", question.loss)},
-                {"FORESHARD_REHEARSAL_DEVICES", std::to_string(devices(question))},
-                {"FORESHARD_REHEARSAL_MEMORY", std::to_string(question.device_memory)}};
+  Variables all{
+      {"LD_PRELOAD", in_front(has_space ? "libforeshard_rehearsal.so" : library, "LD_PRELOAD")},
+      {"LD_LIBRARY_PATH", in_front(folders, "LD_LIBRARY_PATH")},
+      {"PYTHONPATH", in_front(hooks, "PYTHONPATH")},
+      {"FORESHARD_REHEARSAL_RECORD", record_in(folder)},
+      {"FORESHARD_REHEARSAL_CAPTURE", folder},
+      {"FORESHARD_REHEARSAL_STEPS", std::to_string(question.steps)},
+      {"FORESHARD_REHEARSAL_RANK", std::to_string(question.rank)},
+      {"FORESHARD_REHEARSAL_LOSS", formatted("%.17g", question.loss)},
+      {"FORESHARD_REHEARSAL_DEVICES", std::to_string(devices(question))},
+      {"FORESHARD_REHEARSAL_MEMORY", std::to_string(question.device_memory)}};
   if (machine_) all["FORESHARD_REHEARSAL_DEVICE"] = device_description(*machine_);
   if (std::getenv("TRITON_LIBCUDA_PATH") == nullptr) all["TRITON_LIBCUDA_PATH"] = beside;
   if (question.asked_ranks) all["FORESHARD_REHEARSAL_RANKS"] = std::to_string(question.ranks);
@@ -133,7 +134,8 @@ Result<RehearsalJob::Variables> RehearsalJob::variables(const RehearsalQuestion&
 
 Result<RehearsalAnswer> RehearsalJob::run(const RehearsalQuestion& question) {
   const fs::path folder = fs::absolute(folder_.path()) / std::to_string(++runs_);
-  std::error_code ignored;  // without a folder the hooks leave no record, which is an error of its own
+  std::error_code
+      ignored;  // without a folder the hooks leave no record, which is an error of its own
   fs::create_directory(folder, ignored);
   const auto added = variables(question, folder);
   if (!added) return tl::unexpected(added.error());

@@ -33,8 +33,9 @@ RehearsedStep rehearsed_step(std::vector<std::pair<int, RankProgram>> programs,
   // One rank was rehearsed in the place of rank 0.
   if (set.programs.size() == 1) set.class_of_rank.assign(set.class_of_rank.size(), 0);
   if (!check_set(set, "")) {
-    step.notes.emplace_back("the ranks that were rehearsed issue different collectives; the step is that of "
-                            "a job of which every rank is as the first of them");
+    step.notes.emplace_back(
+        "the ranks that were rehearsed issue different collectives; the step is that of "
+        "a job of which every rank is as the first of them");
     set.programs.resize(1);
     set.class_of_rank.assign(set.class_of_rank.size(), 0);
   }

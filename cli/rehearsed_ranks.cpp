@@ -93,7 +93,8 @@ void RehearsedRanks::add_step(RehearsalQuestion question, const RehearsalJob& jo
   std::vector<std::pair<int, RankProgram>> programs;
   for (RehearsalAnswer& answer : answers_) {
     question.ranks = std::max(question.ranks, answer.ranks());
-    if (auto program = answer.take_program()) programs.emplace_back(answer.rank(), std::move(*program));
+    if (auto program = answer.take_program())
+      programs.emplace_back(answer.rank(), std::move(*program));
   }
   const auto machine = job.machine();
   if (programs.empty() || !machine) return;

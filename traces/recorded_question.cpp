@@ -19,8 +19,7 @@ constexpr const char* kFile = "trace";
 
 // The words of the command; empty where the question is none of a rehearsal.
 std::string rehearsed_command(const Metadata& metadata) {
-  const auto question =
-      nlohmann::json::parse(text_of(metadata, kQuestionKey), nullptr, false);
+  const auto question = nlohmann::json::parse(text_of(metadata, kQuestionKey), nullptr, false);
   if (!question.is_object() || !question.contains("command")) return "";
   std::string words;
   for (const auto& word : question["command"]) {
@@ -58,7 +57,8 @@ Result<Asked> recorded_question(const Metadata& metadata, const std::string& fil
   }
   if (!rehearsed_command(metadata).empty()) {
     return fail(file, "question",
-                "is of a rehearsal; expected a trace of `foreshard train` or a prediction. `foreshard whatif` asks of "
+                "is of a rehearsal; expected a trace of `foreshard train` or a prediction. "
+                "`foreshard whatif` asks of "
                 "rehearsals, and `foreshard rehearse` asks it again");
   }
   Asked asked;

@@ -86,8 +86,9 @@ class Check {
     expect_rows("closing", program_.closing, 0, program_.programs.size() - 1);
     const auto steps = static_cast<std::int64_t>(program_.programs.size() - program_.closing);
     constexpr std::int64_t kMostSteps = 1'000'000'000'000;
-    expect_between("cycle", program_.cycle, 1,
-                   steps > RankProgram::kMostOfCycle ? kMostSteps : std::max<std::int64_t>(1, steps - 1));
+    expect_between(
+        "cycle", program_.cycle, 1,
+        steps > RankProgram::kMostOfCycle ? kMostSteps : std::max<std::int64_t>(1, steps - 1));
     for (const auto& [made, left] : program_.carried) {
       position_ = "carried";
       expect_row("", made, program_.buffers.size(), "buffers");

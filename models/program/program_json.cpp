@@ -54,28 +54,29 @@ Json to_json(const RankProgram& p) {
   for (std::size_t n = p.tree.modules.size(); n < p.name_count(); ++n) {
     names.push_back(p.name(static_cast<NameId>(n)));
   }
-  Json json = {{"device",
-           {static_cast<int>(d.kind), d.compute_capability, d.multiprocessors,
-            d.matmul_workspace.count}},
-          {"streams", list(p.streams,
-                           [](const StreamInfo& s) -> Json {
-                             return {s.name, name(s.role), s.priority};
-                           })},
-          {"groups", list(p.groups,
-                          [](const GroupInfo& g) -> Json {
-                            return {g.name, g.ranks, g.stride};
-                          })},
-          {"operators", list(p.operators,
-                             [](const OperatorInfo& o) -> Json {
-                               return {o.name, o.only_moves_data, o.launches};
-                             })},
-          {"units", list(p.units, [](const UnitLayout& u) -> Json { return u.name; })},
-          {"modules", list(p.tree.modules, [](const Module& m) -> Json { return m.path; })},
-          {"names", names},
-          {"cost_keys", list(p.cost_keys, [](const CostKey& key) -> Json { return text(key); })},
-          {"buffers", list(p.buffers, [](const Buffer& b) { return to_json(b); })},
-          {"closing", p.closing},
-          {"steps", list(p.programs, [](const Program& step) { return to_json(step); })}};
+  Json json = {
+      {"device",
+       {static_cast<int>(d.kind), d.compute_capability, d.multiprocessors,
+        d.matmul_workspace.count}},
+      {"streams", list(p.streams,
+                       [](const StreamInfo& s) -> Json {
+                         return {s.name, name(s.role), s.priority};
+                       })},
+      {"groups", list(p.groups,
+                      [](const GroupInfo& g) -> Json {
+                        return {g.name, g.ranks, g.stride};
+                      })},
+      {"operators", list(p.operators,
+                         [](const OperatorInfo& o) -> Json {
+                           return {o.name, o.only_moves_data, o.launches};
+                         })},
+      {"units", list(p.units, [](const UnitLayout& u) -> Json { return u.name; })},
+      {"modules", list(p.tree.modules, [](const Module& m) -> Json { return m.path; })},
+      {"names", names},
+      {"cost_keys", list(p.cost_keys, [](const CostKey& key) -> Json { return text(key); })},
+      {"buffers", list(p.buffers, [](const Buffer& b) { return to_json(b); })},
+      {"closing", p.closing},
+      {"steps", list(p.programs, [](const Program& step) { return to_json(step); })}};
   if (p.cycle != 1) json["cycle"] = p.cycle;
   if (!p.carried.empty()) {
     json["carried"] = list(p.carried, [](const RankProgram::CarriedBuffer& b) -> Json {
@@ -224,16 +225,16 @@ RankProgram program_of(const Node& node) {
                                [](const Node& n, auto& s) { n.row(s.name, s.role, s.priority); });
   p.groups = rows<GroupInfo>(node["groups"],
                              [](const Node& n, auto& g) { n.row(g.name, g.ranks, g.stride); });
-  p.operators = rows<OperatorInfo>(
-      node["operators"], [](const Node& n, auto& o) { n.row(o.name, o.only_moves_data, o.launches); });
+  p.operators = rows<OperatorInfo>(node["operators"], [](const Node& n, auto& o) {
+    n.row(o.name, o.only_moves_data, o.launches);
+  });
   p.units = rows<UnitLayout>(node["units"], [](const Node& n, auto& unit) { n.read(unit.name); });
-  p.tree = ModuleTree(
-      rows<Module>(node["modules"],
-                   [](const Node& n, auto& module) {
-                     n.read(module.path);
-                     module.layer = layer_in(module.path);
-                   }),
-      {});
+  p.tree = ModuleTree(rows<Module>(node["modules"],
+                                   [](const Node& n, auto& module) {
+                                     n.read(module.path);
+                                     module.layer = layer_in(module.path);
+                                   }),
+                      {});
   p.own_names = rows<std::string>(node["names"], kValue);
   p.cost_keys = rows<CostKey>(node["cost_keys"], kValue);
   p.buffers = rows<Buffer>(node["buffers"], [](const Node& n, auto& b) {

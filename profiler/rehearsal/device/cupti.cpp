@@ -168,8 +168,7 @@ CallId record_kernel(const char* name, const Launch& launch) {
   return last_call(all);
 }
 
-CallId record_copy(cudaStream_t stream, bool is_to_device, bool is_from_device,
-                   std::size_t bytes) {
+CallId record_copy(cudaStream_t stream, bool is_to_device, bool is_from_device, std::size_t bytes) {
   if (!is_enabled[CUPTI_ACTIVITY_KIND_MEMCPY]) return {};
   Records& all = records();
   const std::lock_guard lock(all.mutex);

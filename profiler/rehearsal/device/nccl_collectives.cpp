@@ -53,8 +53,7 @@ const char* kernel_name(std::string_view kind) {
 ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes,
                    cudaStream_t stream) {
   launched_by_library(kind);
-  const CallId call =
-      record_kernel(kernel_name(kind), {dim3(1), dim3(1), 0, stream});
+  const CallId call = record_kernel(kernel_name(kind), {dim3(1), dim3(1), 0, stream});
   log_line(call, "COLLECTIVE %p %s %d %zu %#llx", static_cast<void*>(stream), kind,
            communicator->ranks, bytes, reinterpret_cast<unsigned long long>(communicator));
   count_collective(stream, kind, communicator->ranks, bytes);

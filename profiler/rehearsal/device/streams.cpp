@@ -118,8 +118,8 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   const std::lock_guard lock(mutex);
   *stream = new_handle<cudaStream_t>();
   Stream& made = streams()[*stream];
-  made = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority), current_device(),
-          nullptr, 0};
+  made = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority), current_device(), nullptr,
+          0};
   log_stream(*stream, made);
   return cudaSuccess;
 }

@@ -41,9 +41,14 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
     return true;
   }
   static constexpr std::array<std::pair<std::string_view, Called>, 8> kKinds{{
-      {"LAUNCH", Called::launch}, {"PRODUCT", Called::product}, {"CUDNN", Called::cudnn},
-      {"COLLECTIVE", Called::collective}, {"COPY", Called::copy}, {"SET", Called::set},
-      {"RECORD", Called::record}, {"AWAIT", Called::await},
+      {"LAUNCH", Called::launch},
+      {"PRODUCT", Called::product},
+      {"CUDNN", Called::cudnn},
+      {"COLLECTIVE", Called::collective},
+      {"COPY", Called::copy},
+      {"SET", Called::set},
+      {"RECORD", Called::record},
+      {"AWAIT", Called::await},
   }};
   const auto* const found = std::find_if(kKinds.begin(), kKinds.end(),
                                          [&](const auto& row) { return row.first == kind; });
@@ -98,8 +103,16 @@ Argument argument(const json& value) {
 
 std::int64_t TensorArgument::bytes() const {
   static constexpr std::array<std::pair<std::string_view, int>, 10> kSizes{{
-      {"bfloat16", 2}, {"float16", 2}, {"int16", 2}, {"float64", 8}, {"int64", 8},
-      {"complex64", 8}, {"complex128", 16}, {"bool", 1}, {"uint8", 1}, {"int8", 1},
+      {"bfloat16", 2},
+      {"float16", 2},
+      {"int16", 2},
+      {"float64", 8},
+      {"int64", 8},
+      {"complex64", 8},
+      {"complex128", 16},
+      {"bool", 1},
+      {"uint8", 1},
+      {"int8", 1},
   }};
   for (const auto& [name, size] : kSizes) {
     if (type == name) return elements * size;
@@ -129,7 +142,8 @@ DeviceLog parse_device_log(std::istream& text) {
 
 Result<void> parse_operators(std::string_view text, const std::string& file, CapturedStep& step) {
   constexpr int kDeepest = 8;
-  constexpr std::size_t kMostValues = std::size_t{1} << 26;  // of hundreds of thousands of operators
+  constexpr std::size_t kMostValues = std::size_t{1}
+                                      << 26;  // of hundreds of thousands of operators
   if (const std::string excess = json_excess(text, kDeepest, kMostValues); !excess.empty()) {
     return fail(file, "", excess + "; expected what the hooks of a rehearsal wrote");
   }

@@ -28,27 +28,27 @@ struct DeviceCall {
     collective,
     copy,
     set,
-    record,        // `event` on `stream`
-    await,         // `stream` waits for `event`
-    wait_event,    // the host waits for `event`,
-    wait_stream,   // for all of `stream`,
-    wait_device,   // for all streams
+    record,       // `event` on `stream`
+    await,        // `stream` waits for `event`
+    wait_event,   // the host waits for `event`,
+    wait_stream,  // for all of `stream`,
+    wait_device,  // for all streams
   };
   Kind kind = Kind::launch;
-  std::int64_t correlation = 0;   // 0: it was not profiled
-  std::int64_t external = 0;      // the operator's number, 0: of none
-  std::uint64_t stream = 0;       // handle, 0: the default stream
-  std::uint64_t event = 0;        // handle
-  std::uint64_t communicator = 0; // handle
-  int ranks = 0;                  // of collectives
-  std::int64_t bytes = 0;         // of copies, fills and collectives
-  std::string what;               // kernel, collective, direction of a copy
+  std::int64_t correlation = 0;           // 0: it was not profiled
+  std::int64_t external = 0;              // the operator's number, 0: of none
+  std::uint64_t stream = 0;               // handle, 0: the default stream
+  std::uint64_t event = 0;                // handle
+  std::uint64_t communicator = 0;         // handle
+  int ranks = 0;                          // of collectives
+  std::int64_t bytes = 0;                 // of copies, fills and collectives
+  std::string what;                       // kernel, collective, direction of a copy
   std::array<std::int64_t, 4> product{};  // m, n, k and how many
 };
 
 struct DeviceLog {
-  std::vector<DeviceCall> calls;               // in order
-  std::map<std::uint64_t, int> priorities;     // of streams that were made, by handle
+  std::vector<DeviceCall> calls;            // in order
+  std::map<std::uint64_t, int> priorities;  // of streams that were made, by handle
 };
 
 // An operator's argument. Elements of a tensor are those of its storage that it reaches.
@@ -65,8 +65,8 @@ using Argument =
 
 struct CapturedOperator {
   std::string name;
-  std::string module;       // path of the module that ran, "": none
-  bool is_again = false;    // it is computed again in a backward pass
+  std::string module;     // path of the module that ran, "": none
+  bool is_again = false;  // it is computed again in a backward pass
   std::vector<Argument> arguments;
 };
 
@@ -79,8 +79,8 @@ struct CapturedStep {
   traces::Trace profile;
   DeviceLog log;
   traces::Snapshot allocations;
-  std::unordered_map<std::int64_t, CapturedOperator> operators;  // by external id
-  std::map<std::uint64_t, CapturedGroup> groups;                 // by communicator
+  std::unordered_map<std::int64_t, CapturedOperator> operators;        // by external id
+  std::map<std::uint64_t, CapturedGroup> groups;                       // by communicator
   std::vector<std::uint64_t> parameters, gradients, optimizer_states;  // addresses
 };
 

@@ -23,9 +23,9 @@ void add_calls(const CapturedStep& step, const ProfiledCalls& profiled, std::vec
 
 // The device that the rank used.
 std::span<const traces::SnapshotEvent> longest(const traces::Snapshot& snapshot) {
-  const auto most = std::max_element(
-      snapshot.devices.begin(), snapshot.devices.end(),
-      [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  const auto most =
+      std::max_element(snapshot.devices.begin(), snapshot.devices.end(),
+                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (most == snapshot.devices.end()) return {};
   return *most;
 }
@@ -40,8 +40,8 @@ bool are_same(const traces::MemoryEvent& profiled, const traces::SnapshotEvent& 
 void add_memory(const CapturedStep& step, Moments& moments) {
   std::vector<traces::MemoryEvent> profiled;
   for (const traces::MemoryEvent& event : step.profile.memory) {
-    const bool is_known = event.action == MemoryAction::alloc ||
-                          event.action == MemoryAction::free_requested;
+    const bool is_known =
+        event.action == MemoryAction::alloc || event.action == MemoryAction::free_requested;
     if (!event.on_host && is_known) profiled.push_back(event);
   }
   const auto& history = moments.history;

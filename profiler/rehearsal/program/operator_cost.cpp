@@ -68,7 +68,10 @@ CostKey fused_optimizer(const CapturedOperator& op, Operator kind) {
   const auto parameters = tensors(op, 0), gradients = tensors(op, 1), moments = tensors(op, 2);
   if (parameters.empty() || gradients.empty()) return kOpaque;
   const DType type = type_of(parameters[0]);
-  return {kind, type, type_of(gradients[0]), moments.empty() ? type : type_of(moments[0]),
+  return {kind,
+          type,
+          type_of(gradients[0]),
+          moments.empty() ? type : type_of(moments[0]),
           {elements(parameters)}};
 }
 
@@ -114,11 +117,14 @@ CostKey attention(const CapturedOperator& op) {
   }
   const std::size_t at = is_backward ? 0 : 1;
   const bool is_causal = flags.size() > at && flags[at];
-  const Operator kind = is_causal ? (is_backward ? Operator::attention_backward : Operator::attention)
-                                  : (is_backward ? Operator::attention_full_backward
-                                                 : Operator::attention_full);
+  const Operator kind =
+      is_causal ? (is_backward ? Operator::attention_backward : Operator::attention)
+                : (is_backward ? Operator::attention_full_backward : Operator::attention_full);
   const DType type = type_of(q[0]);
-  return {kind, type, type, type,
+  return {kind,
+          type,
+          type,
+          type,
           {q[0].sizes[0], q[0].sizes[token], q[0].sizes[head], k[0].sizes[head], q[0].sizes[3]}};
 }
 
@@ -136,7 +142,10 @@ CostKey convolution(const CapturedOperator& op, std::int64_t allocated) {
       is_backward && !gradient.empty() ? gradient[0].elements : allocated / item_size(type);
   if (outputs <= 0 || results <= 0) return kOpaque;
   // Backward is such a product for each of the gradients.
-  return {Operator::matmul, type, type, type,
+  return {Operator::matmul,
+          type,
+          type,
+          type,
           {results / outputs, outputs, (is_backward ? 2 : 1) * depth}};
 }
 
@@ -148,7 +157,10 @@ CostKey grouped_product(const CapturedOperator& op) {
   const std::vector<std::int64_t>&left = a[0].sizes, &right = b[0].sizes;
   if (right.size() == 3 && left.size() == 2) {
     const std::int64_t groups = std::max<std::int64_t>(right[0], 1);
-    return {Operator::batched_matmul, type, type, type,
+    return {Operator::batched_matmul,
+            type,
+            type,
+            type,
             {groups, (left[0] + groups - 1) / groups, right[2], left[1]}};
   }
   // Gradients of the weights: [K, T] and [T, N].
@@ -179,8 +191,8 @@ bool passes_again(std::string_view name) {
 }
 
 bool is_of_pytorch(std::string_view kernel) {
-  return contains_any(kernel, {"at::native", "at::cuda", "_ZN2at", "c10d::", "_ZN4c10d", "cub::",
-                               "3cub", "indexing_backward", "triton_"});
+  return contains_any(kernel, {"at::native", "at::cuda", "_ZN2at", "c10d::", "_ZN4c10d",
+                               "cub::", "3cub", "indexing_backward", "triton_"});
 }
 
 }  // namespace

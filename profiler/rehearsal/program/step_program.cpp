@@ -111,8 +111,12 @@ class Tables {
     std::vector<Module> modules;
     for (const std::string& path : paths) {
       modules_.emplace(path, modules.size());
-      modules.push_back({.path = path, .class_name = {}, .kind = {}, .layer = layer_in(path),
-                         .children = {}, .parameters = {}});
+      modules.push_back({.path = path,
+                         .class_name = {},
+                         .kind = {},
+                         .layer = layer_in(path),
+                         .children = {},
+                         .parameters = {}});
     }
     program_.tree = ModuleTree(std::move(modules), {});
   }
@@ -257,7 +261,8 @@ class Builder {
 
   // The history does not tell which stream used a block besides its own.
   Stream other_stream(Stream pool) const {
-    return pool == Stream{} && result_.program.streams.size() > 1 ? static_cast<Stream>(1) : Stream{};
+    return pool == Stream{} && result_.program.streams.size() > 1 ? static_cast<Stream>(1)
+                                                                  : Stream{};
   }
 
   void allocate(std::uint64_t address, const traces::SnapshotEvent& event) {
@@ -358,8 +363,8 @@ class Builder {
       case Called::collective: return collective(call, profiled);
       case Called::copy: return copy(call);
       case Called::set:
-        return launch(call, bytes_key(Operator::fill_zero, call.bytes),
-                      tables_.op("fill_zero", 1), call.external);
+        return launch(call, bytes_key(Operator::fill_zero, call.bytes), tables_.op("fill_zero", 1),
+                      call.external);
       default: return kernel(call, profiled);
     }
   }
@@ -549,8 +554,10 @@ class Builder {
       const auto is_copy_of_host = [](const std::string& work) {
         return work.starts_with("copy_host") || work.starts_with("copy_device_to_host");
       };
-      if (std::ranges::all_of(works, is_copy_of_host)) streams[s].role = StreamRole::copy;
-      else if (works.size() <= 2) streams[s].role = StreamRole::communication;
+      if (std::ranges::all_of(works, is_copy_of_host))
+        streams[s].role = StreamRole::copy;
+      else if (works.size() <= 2)
+        streams[s].role = StreamRole::communication;
     }
   }
 
@@ -567,10 +574,10 @@ class Builder {
   std::array<std::vector<Allocated>, 2> allocations_;  // before the step and in it
   std::vector<Allocated> unnamed_;                     // since the last work
   std::unordered_map<std::uint64_t, BufferId> live_;   // by address
-  std::unordered_set<BufferId> found_;                // that the step found
-  std::vector<BufferId> left_;                        // and freed
-  std::vector<Phase> made_in_;                        // by buffer
-  std::int64_t allocated_ = 0;                        // bytes, since an operator began to launch
+  std::unordered_set<BufferId> found_;                 // that the step found
+  std::vector<BufferId> left_;                         // and freed
+  std::vector<Phase> made_in_;                         // by buffer
+  std::int64_t allocated_ = 0;                         // bytes, since an operator began to launch
   std::unordered_map<std::uint64_t, EventId> events_;  // by handle, as it was recorded last
   std::map<Stream, std::set<std::string>> works_on_;
   std::vector<std::string> ranges_;  // that are open
@@ -578,7 +585,8 @@ class Builder {
   std::int16_t micro_step_ = 0;
   UnitId unit_ = kNone;
   ModuleId module_ = kNone;
-  Category gradients_ = Category::gradients;  // as products make them: of whole parameters under FSDP
+  Category gradients_ =
+      Category::gradients;  // as products make them: of whole parameters under FSDP
   bool in_step_ = false, is_after_backward_ = false;
 };
 

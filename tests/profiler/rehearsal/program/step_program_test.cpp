@@ -18,10 +18,10 @@ namespace foreshard::profiler {
 namespace {
 
 const RehearsedProgram& rehearsed() {
-  static const RehearsedProgram program = step_program(
-      read_captured_step(std::string(FORESHARD_SOURCE_DIR) +
-                         "/tests/profiler/rehearsal/program/captured")
-          .value());
+  static const RehearsedProgram program =
+      step_program(read_captured_step(std::string(FORESHARD_SOURCE_DIR) +
+                                      "/tests/profiler/rehearsal/program/captured")
+                       .value());
   return program;
 }
 
@@ -30,8 +30,8 @@ simulator::Prediction predicted() {
   options.machine = &simulator::h100();
   options.device_memory = std::int64_t{1} << 40;
   options.wants_explanation = true;
-  return simulator::predict(
-      simulator::program_set({{rehearsed().program}, std::vector<int>(4, 0)}), options);
+  return simulator::predict(simulator::program_set({{rehearsed().program}, std::vector<int>(4, 0)}),
+                            options);
 }
 
 template <typename Matches>
@@ -52,7 +52,8 @@ TEST(RehearsedProgram, HasWhatTheDeviceCounted) {
   EXPECT_EQ(count(is_product), 5);
   // Fills are no kernels of the device's count.
   EXPECT_EQ(count([&](const Instruction& i) {
-              return i.kind == Kind::launch && !is_product(i) && key_of(i).op != Operator::fill_zero;
+              return i.kind == Kind::launch && !is_product(i) &&
+                     key_of(i).op != Operator::fill_zero;
             }),
             30);
   EXPECT_EQ(count([](const Instruction& i) { return i.kind == Kind::copy; }), 8);
@@ -122,7 +123,8 @@ TEST(RehearsedProgram, KernelsOfOneOperatorShareItsCost) {
 TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
   std::istringstream text(
       "1 2 7 9 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\nnonsense\n\n1 2 0 0 STREAM 0x1010 -2\n"
-      "1 2 8 0 WAIT stream 0x1010\n1 2 9 0 COLLECTIVE 0x1010 all_gather 4 512 0xff\n1 2 3 4 FUTURE x\n");
+      "1 2 8 0 WAIT stream 0x1010\n1 2 9 0 COLLECTIVE 0x1010 all_gather 4 512 0xff\n1 2 3 4 FUTURE "
+      "x\n");
   const DeviceLog log = parse_device_log(text);
   ASSERT_EQ(log.calls.size(), 3u);
   EXPECT_EQ(log.calls[0].what, "_Z1kv");
@@ -135,8 +137,9 @@ TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
 }
 
 TEST(CapturedOperators, DamagedFilesAreNamed) {
-  for (const char* text : {"", "{", "[]", R"({"operators": {"1": [7]}})",
-                           R"({"operators": {"x": ["a", null, false, []]}, "groups": [], "tensors": {}})"}) {
+  for (const char* text :
+       {"", "{", "[]", R"({"operators": {"1": [7]}})",
+        R"({"operators": {"x": ["a", null, false, []]}, "groups": [], "tensors": {}})"}) {
     CapturedStep step;
     const auto read = parse_operators(text, "operators.json", step);
     ASSERT_FALSE(read) << text;
