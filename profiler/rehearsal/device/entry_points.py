@@ -1,7 +1,7 @@
 """Writes entry_points.cpp: every entry point that CUDA's headers declare, as a weak symbol.
 
-    entry_points.py --harmless harmless.txt --others others.txt --library-calls library_calls.txt
-                    --output entry_points.cpp --library-output library_calls.cpp HEADER...
+    entry_points.py --harmless harmless.txt --others others.txt --calls library_calls.txt
+                    --output entry_points.cpp --calls-output library_calls.cpp HEADER...
 
 Where a source of the library defines the entry point, the linker takes that. Of the others, those that
 a pattern of harmless.txt names return 0; the rest end the process (refusal.hpp).
@@ -120,9 +120,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--harmless", required=True)
     parser.add_argument("--others", required=True)
-    parser.add_argument("--library-calls", required=True)
+    parser.add_argument("--calls", required=True)
     parser.add_argument("--output", required=True)
-    parser.add_argument("--library-output", required=True)
+    parser.add_argument("--calls-output", required=True)
     parser.add_argument("headers", nargs="+")
     arguments = parser.parse_args()
 
@@ -138,8 +138,8 @@ def main():
     unused = [p for p in patterns if not fnmatch.filter(names, p)]
     if unused:
         raise SystemExit(f"{arguments.harmless} names what no header declares: {', '.join(unused)}")
-    with open(arguments.library_output, "w") as output:
-        output.write(library_calls(arguments.library_calls, declarations(texts.values())))
+    with open(arguments.calls_output, "w") as output:
+        output.write(library_calls(arguments.calls, declarations(texts.values())))
     with open(arguments.output, "w") as output:
         output.write('#include "profiler/rehearsal/device/driver_functions.hpp"\n')
         output.write('#include "profiler/rehearsal/device/refusal.hpp"\n\nextern "C" {\n')

@@ -101,25 +101,34 @@ CostKey streamed(const CapturedOperator& op, std::int64_t allocated) {
   return moved(overwrites ? read - own : read, own);
 }
 
-// [B, H, S, d] of queries, keys and values: cuDNN's and scaled_dot_product_attention's layout. Where the
-// first argument is the gradient of the result, it has their shape too.
+// Whether later tokens are hidden: a boolean, which in cuDNN's forward stands behind another one, and for
+// the memory-efficient kernels a kind of mask, the last integer.
+bool is_causal(const CapturedOperator& op, bool is_backward) {
+  std::vector<bool> flags;
+  std::int64_t mask = 0;
+  for (const Argument& argument : op.arguments) {
+    if (const auto* const flag = std::get_if<bool>(&argument)) flags.push_back(*flag);
+    if (const auto* const number = std::get_if<std::int64_t>(&argument)) mask = *number;
+  }
+  if (op.name.starts_with("aten::_efficient_attention")) return mask == 1 || mask == 2;
+  const bool is_second = !is_backward && !op.name.starts_with("aten::_flash_attention");
+  const std::size_t at = is_second ? 1 : 0;
+  return flags.size() > at && flags[at];
+}
+
+// Queries, keys and values, [B, H, S, d] of cuDNN and [B, S, H, d] of the others, stand behind the gradient
+// of the result in backward.
 CostKey attention(const CapturedOperator& op) {
   const bool is_backward = op.name.ends_with("backward");
   const auto q = tensors(op, is_backward ? 1 : 0), k = tensors(op, is_backward ? 2 : 1);
   if (q.empty() || k.empty() || q[0].sizes.size() != 4 || k[0].sizes.size() != 4) return kOpaque;
-  const bool has_heads_first = op.name.find("_flash_attention") == std::string::npos &&
-                               op.name.find("_efficient_attention") == std::string::npos;
+  const bool has_heads_first = !op.name.starts_with("aten::_flash_attention") &&
+                               !op.name.starts_with("aten::_efficient_attention");
   const std::size_t head = has_heads_first ? 1 : 2, token = has_heads_first ? 2 : 1;
-  // The last boolean but one says whether later tokens are hidden; in backward there is one.
-  std::vector<bool> flags;
-  for (const Argument& argument : op.arguments) {
-    if (const auto* const flag = std::get_if<bool>(&argument)) flags.push_back(*flag);
-  }
-  const std::size_t at = is_backward ? 0 : 1;
-  const bool is_causal = flags.size() > at && flags[at];
   const Operator kind =
-      is_causal ? (is_backward ? Operator::attention_backward : Operator::attention)
-                : (is_backward ? Operator::attention_full_backward : Operator::attention_full);
+      is_causal(op, is_backward)
+          ? (is_backward ? Operator::attention_backward : Operator::attention)
+          : (is_backward ? Operator::attention_full_backward : Operator::attention_full);
   const DType type = type_of(q[0]);
   return {kind,
           type,

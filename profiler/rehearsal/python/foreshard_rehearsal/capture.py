@@ -49,7 +49,6 @@ def begin():
         activities=[activities.CPU, activities.CUDA],
         record_shapes=True,
         profile_memory=True,
-        acc_events=True,
     )
     try:
         profiler.start()
