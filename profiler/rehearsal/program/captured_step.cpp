@@ -5,6 +5,7 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -78,9 +79,30 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
   return true;
 }
 
+// Throws where there is a fraction, an exponent or a number beyond the integer's range.
+template <typename Integer>
+Integer whole(const json& value) {
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<Integer>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) throw std::out_of_range("not a whole number");
+  return value.get<Integer>();
+}
+
+template <typename Integer>
+std::vector<Integer> whole_numbers(const json& list) {
+  std::vector<Integer> numbers;
+  for (const json& value : list) numbers.push_back(whole<Integer>(value));
+  return numbers;
+}
+
 TensorArgument tensor(const json& value) {
-  return {value.at(0).get<std::uint64_t>(), value.at(1).get<std::int64_t>(),
-          value.at(2).get<std::string>(), value.at(3).get<std::vector<std::int64_t>>()};
+  // Beyond it the bytes of complex numbers would overflow.
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
+  TensorArgument made{whole<std::uint64_t>(value.at(0)), whole<std::int64_t>(value.at(1)),
+                      value.at(2).get<std::string>(), whole_numbers<std::int64_t>(value.at(3))};
+  if (made.elements < 0 || made.elements > kMostElements) throw std::out_of_range("elements");
+  return made;
 }
 
 bool is_tensor(const json& value) {
@@ -88,7 +110,7 @@ bool is_tensor(const json& value) {
 }
 
 Argument argument(const json& value) {
-  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number_integer()) return whole<std::int64_t>(value);
   if (value.is_boolean()) return value.get<bool>();
   if (is_tensor(value)) return tensor(value);
   if (!value.is_array()) return {};
@@ -149,7 +171,7 @@ Result<void> parse_operators(std::string_view text, const std::string& file, Cap
   }
   const json all = json::parse(text, nullptr, false);
   const auto addresses = [&](const char* name) {
-    return all.at("tensors").at(name).get<std::vector<std::uint64_t>>();
+    return whole_numbers<std::uint64_t>(all.at("tensors").at(name));
   };
   try {
     for (const auto& [id, row] : all.at("operators").items()) {
@@ -160,8 +182,8 @@ Result<void> parse_operators(std::string_view text, const std::string& file, Cap
       for (const json& value : row.at(3)) made.arguments.push_back(argument(value));
     }
     for (const json& group : all.at("groups")) {
-      step.groups[group.at("communicator").get<std::uint64_t>()] = {group.at("name"),
-                                                                    group.at("ranks")};
+      step.groups[whole<std::uint64_t>(group.at("communicator"))] = {
+          group.at("name"), whole_numbers<int>(group.at("ranks"))};
     }
     step.parameters = addresses("parameters");
     step.gradients = addresses("gradients");

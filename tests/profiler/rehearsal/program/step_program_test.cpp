@@ -139,7 +139,12 @@ TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
 TEST(CapturedOperators, DamagedFilesAreNamed) {
   for (const char* text :
        {"", "{", "[]", R"({"operators": {"1": [7]}})",
-        R"({"operators": {"x": ["a", null, false, []]}, "groups": [], "tensors": {}})"}) {
+        R"({"operators": {"x": ["a", null, false, []]}, "groups": [], "tensors": {}})",
+        R"({"operators": {"1": ["a", null, false, [[1e21, 1, "int8", []]]]}})",
+        R"({"operators": {"1": ["a", null, false, [[1, 9e18, "int8", []]]]}})",
+        R"({"operators": {"1": ["a", null, false, [[1, 9000000000000000000, "int8", []]]]}})",
+        R"({"operators": {}, "groups": [{"communicator": 1, "name": "g", "ranks": [1e10]}]})",
+        R"({"operators": {}, "groups": [], "tensors": {"parameters": [9.38704e+20]}})"}) {
     CapturedStep step;
     const auto read = parse_operators(text, "operators.json", step);
     ASSERT_FALSE(read) << text;
