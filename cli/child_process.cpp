@@ -1,9 +1,12 @@
 #include "cli/child_process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 
 #include <spawn.h>
 #include <stdlib.h>
@@ -15,10 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-volatile std::sig_atomic_t command_process = 0;
+volatile std::sig_atomic_t processes[kMostChildren];  // 0 where one has ended
 
 extern "C" void pass_on(int signal) {
-  if (command_process > 0) ::kill(static_cast<pid_t>(command_process), signal);
+  for (const volatile std::sig_atomic_t& process : processes) {
+    if (process > 0) ::kill(static_cast<pid_t>(process), signal);
+  }
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
@@ -28,7 +33,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables) {
+std::vector<std::string> environment_with(const Variables& variables) {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -39,8 +44,8 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 }
 
 // Returns an error number. What this program ignores the command shall not.
-int start(std::vector<std::string> command, const std::map<std::string, std::string>& variables,
-          ChildOutput output, pid_t& process) {
+int start(std::vector<std::string> command, const Variables& variables, ChildOutput output,
+          pid_t& process) {
   std::vector<std::string> environment = environment_with(variables);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
@@ -63,23 +68,51 @@ int start(std::vector<std::string> command, const std::map<std::string, std::str
 
 }  // namespace
 
-Result<int> run_child(const std::vector<std::string>& command,
-                      const std::map<std::string, std::string>& variables, ChildOutput output) {
+Result<std::vector<int>> run_children(const std::vector<std::string>& command,
+                                      const std::vector<Variables>& each, ChildOutput output) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, pass_on);
-  pid_t process = 0;
-  if (const int error = start(command, variables, output, process); error != 0) {
-    return fail(
-        "", command.front(),
-        std::string("cannot be started (") + std::strerror(error) + "); expected a program");
+  std::vector<int> statuses(each.size());
+  std::optional<Error> error;
+  int failure = 0;
+  std::size_t running = 0;
+  for (std::size_t n = 0; n < each.size() && !error; ++n) {
+    pid_t process = 0;
+    if (const int number = start(command, each[n], output, process); number != 0) {
+      error = Error{
+          "", command.front(),
+          std::string("cannot be started (") + std::strerror(number) + "); expected a program"};
+      pass_on(SIGTERM);
+      break;
+    }
+    processes[n] = process;
+    ++running;
   }
-  command_process = process;
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  while (running > 0) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, 0);
+    auto* const found = std::find(std::begin(processes), std::end(processes), ended);
+    if (ended < 0 && errno != EINTR) break;
+    if (ended <= 0 || found == std::end(processes)) continue;
+    *found = 0;
+    --running;
+    status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (status != 0 && failure == 0) {
+      failure = status;
+      pass_on(SIGTERM);
+    }
+    statuses[static_cast<std::size_t>(found - std::begin(processes))] = status == 0 ? 0 : failure;
   }
-  command_process = 0;
   std::signal(SIGTERM, SIG_DFL);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (error) return tl::unexpected(*error);
+  return statuses;
+}
+
+Result<int> run_child(const std::vector<std::string>& command, const Variables& variables,
+                      ChildOutput output) {
+  const auto statuses = run_children(command, {variables}, output);
+  if (!statuses) return tl::unexpected(statuses.error());
+  return statuses->front();
 }
 
 Result<ScratchFolder> ScratchFolder::beside(const std::string& output) {

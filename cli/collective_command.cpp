@@ -23,11 +23,6 @@ using simulator::GroupPlace;
 constexpr std::int64_t kMostRanks = 1'000'000;
 constexpr double kMostNetwork = 1e6;  // GB/s
 
-Operator operator_of(const std::string& kind) {
-  if (kind == "all_gather") return Operator::all_gather;
-  return kind == "all_reduce" ? Operator::all_reduce : Operator::reduce_scatter;
-}
-
 class Collective : public Command {
  public:
   CommandText text() const override;
@@ -125,9 +120,12 @@ Result<Collective::Answer> Collective::answer() const {
       return tl::unexpected(ok.error());
     }
   }
+  const Operator op = operator_named(kind_);
+  if (op == Operator::transfer && ranks_ != 2) {
+    return fail("", "--ranks", "is " + std::to_string(ranks_) + "; expected 2 of a transfer");
+  }
   const auto place = this->place(*machine);
   if (!place) return tl::unexpected(place.error());
-  const Operator op = operator_of(kind_);
   const CollectiveNetwork network(*machine, network_gb_s_ * 1e9);
   const auto forced = this->forced(network, op, *place);
   if (!forced) return tl::unexpected(forced.error());
@@ -152,7 +150,7 @@ Result<Collective::Answer> Collective::answer() const {
 Result<void> Collective::write(const Answer& answer) const {
   const auto& [time, source, network] = answer;
   const auto ns = std::llround(time.ns);
-  const double bus = simulator::bus_gb_s(operator_of(kind_), static_cast<double>(*bytes_), ranks_,
+  const double bus = simulator::bus_gb_s(operator_named(kind_), static_cast<double>(*bytes_), ranks_,
                                          static_cast<double>(ns));
   const std::string algorithm(name_of(time.choice.algorithm));
   const std::string protocol(name_of(time.choice.protocol));
@@ -198,10 +196,14 @@ void Collective::add_to(Options& options) {
                              "machine that `foreshard list machines` prints, or FILE.csv:ID for "
                              "one of your own",
                              false, "that of the recordings"});
-  options.choice("--kind", kind_, {"all_gather", "reduce_scatter", "all_reduce"},
-                 {"KIND", "collective", true});
+  options.choice("--kind", kind_,
+                 {"all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "transfer"},
+                 {"KIND", "collective; a transfer is one rank's to another", true});
   options.size("--bytes", bytes_,
-               {"SIZE", "size of the whole buffer, such as 64MiB; an integer is bytes", true});
+               {"SIZE",
+                "size of the whole buffer, or of what one rank sends to all or to another, such as "
+                "64MiB; an integer is bytes",
+                true});
   options.whole_number("--ranks", ranks_, {2, kMostRanks}, {"RANKS", "ranks of the group", true});
   options.whole_number("--nodes", nodes_, {1, kMostRanks},
                        {"NODES",

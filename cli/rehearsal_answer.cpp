@@ -102,6 +102,7 @@ RehearsalAnswer::RehearsalAnswer(RehearsalQuestion question, const json& record,
       invented_(record.at("invented")),
       notes_(record.at("notes")),
       representatives_(record.at("representatives")),
+      pipeline_(record.at("pipeline")),
       has_program_(record.at("captured").get<bool>()),
       status_(status) {
   question_.ranks = record.at("ranks");

@@ -61,8 +61,10 @@ class RehearsalAnswer {
   // Of all steps, and of the moment at which memory ran out.
   std::int64_t peak_allocated() const { return peak("allocated"); }
   std::int64_t peak_reserved() const { return peak("reserved"); }
-  // One rank of each kind that this one tells apart by the shapes of shards and by stages.
+  // One rank of each kind that this one tells apart by the shapes of shards.
   const std::vector<int>& representatives() const { return representatives_; }
+  // Ranks of the pipeline that this one is a stage of; empty without one.
+  const std::vector<int>& pipeline() const { return pipeline_; }
 
   nlohmann::ordered_json as_json() const;
   nlohmann::ordered_json summary() const;  // {"rank", "steps": peaks, "fits", "oom"}
@@ -81,7 +83,7 @@ class RehearsalAnswer {
 
   RehearsalQuestion question_;
   nlohmann::ordered_json torch_, packages_, steps_, oom_, invented_, notes_;
-  std::vector<int> representatives_;
+  std::vector<int> representatives_, pipeline_;
   std::string ended_because_;
   bool has_program_ = false;
   std::optional<RankProgram> program_;

@@ -95,7 +95,7 @@ void RehearsalJob::add_torchrun(const RehearsalQuestion& question, Variables& al
   if (std::getenv("OMP_NUM_THREADS") == nullptr) all["OMP_NUM_THREADS"] = "1";
 }
 
-Result<RehearsalJob::Variables> RehearsalJob::variables(const RehearsalQuestion& question,
+Result<Variables> RehearsalJob::variables(const RehearsalQuestion& question,
                                                         const std::string& folder) const {
   const fs::path modules = fs::absolute(executor::module_directory());
   const std::string library = (modules / "libforeshard_rehearsal.so").string();
@@ -132,19 +132,39 @@ Result<RehearsalJob::Variables> RehearsalJob::variables(const RehearsalQuestion&
   return all;
 }
 
-Result<RehearsalAnswer> RehearsalJob::run(const RehearsalQuestion& question) {
-  const fs::path folder = fs::absolute(folder_.path()) / std::to_string(++runs_);
-  std::error_code
-      ignored;  // without a folder the hooks leave no record, which is an error of its own
-  fs::create_directory(folder, ignored);
-  const auto added = variables(question, folder);
-  if (!added) return tl::unexpected(added.error());
-  const auto status = run_child(question.command, *added, child_output_);
-  if (!status) return tl::unexpected(status.error());
-  auto answer = RehearsalAnswer::read(question, record_in(folder), *status);
-  if (answer) answer->read_program(folder);
-  fs::remove_all(folder, ignored);
-  return answer;
+Result<std::vector<RehearsalAnswer>> RehearsalJob::run(RehearsalQuestion question,
+                                                       const std::vector<int>& ranks) {
+  // Without a folder the hooks leave no record, which is an error of its own.
+  std::error_code ignored;
+  const fs::path meeting = fs::absolute(folder_.path()) / std::to_string(++runs_);
+  fs::create_directory(meeting, ignored);
+  const auto folder_of = [&](int rank) { return meeting / ("rank" + std::to_string(rank)); };
+  std::string list;
+  for (const int rank : ranks) list += (list.empty() ? "" : ",") + std::to_string(rank);
+  std::vector<Variables> each;
+  for (const int rank : ranks) {
+    fs::create_directory(folder_of(rank), ignored);
+    question.rank = rank;
+    auto added = variables(question, folder_of(rank));
+    if (!added) return tl::unexpected(added.error());
+    if (ranks.size() > 1) {
+      (*added)["FORESHARD_REHEARSAL_MEETING"] = meeting;
+      (*added)["FORESHARD_REHEARSAL_REAL_RANKS"] = list;
+    }
+    each.push_back(std::move(*added));
+  }
+  const auto statuses = run_children(question.command, each, child_output_);
+  if (!statuses) return tl::unexpected(statuses.error());
+  std::vector<RehearsalAnswer> answers;
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    question.rank = ranks[n];
+    auto answer = RehearsalAnswer::read(question, record_in(folder_of(ranks[n])), (*statuses)[n]);
+    if (!answer) return tl::unexpected(answer.error());
+    answer->read_program(folder_of(ranks[n]));
+    answers.push_back(std::move(*answer));
+  }
+  fs::remove_all(meeting, ignored);
+  return answers;
 }
 
 }  // namespace foreshard::cli

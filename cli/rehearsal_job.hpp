@@ -1,8 +1,7 @@
-// Ranks of a job on the null device, one after the other: each is the user's command with the variables that
-// load the device and its hooks, and leaves a record behind.
+// Ranks of a job on the null device: each is the user's command with the variables that load the device and its
+// hooks, and leaves a record behind.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,13 +24,13 @@ class RehearsalJob {
   static Result<RehearsalJob> make(const std::string& output, std::optional<Machine> machine,
                                    ChildOutput child_output);
 
-  Result<RehearsalAnswer> run(const RehearsalQuestion& question);
+  // These ranks at the same time, which then hear of each other what only they know.
+  Result<std::vector<RehearsalAnswer>> run(RehearsalQuestion question,
+                                           const std::vector<int>& ranks);
   // An H100 where none was named.
   Result<Machine> machine() const { return machine_ ? *machine_ : load_machine("h100-sxm"); }
 
  private:
-  using Variables = std::map<std::string, std::string>;
-
   RehearsalJob(ScratchFolder folder, std::optional<Machine> machine, ChildOutput child_output)
       : folder_(std::move(folder)), machine_(std::move(machine)), child_output_(child_output) {}
 

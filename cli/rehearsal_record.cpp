@@ -148,6 +148,12 @@ std::string wrong_allocation(const json& record, const char* name) {
   return allocation->is_null() ? "" : wrong_field(*allocation, kAllocation, name);
 }
 
+std::string wrong_ranks(const json& record, const char* name) {
+  return wrong_element(record, name, "", [&](const json& rank, const std::string& place) {
+    return is_count(rank) && rank < record["ranks"] ? "" : place;
+  });
+}
+
 std::string wrong_in(const json& record, int most_steps) {
   for (const std::string& wrong :
        {wrong_field(record, kRecord, ""), wrong_packages(record), wrong_steps(record, most_steps),
@@ -156,10 +162,7 @@ std::string wrong_in(const json& record, int most_steps) {
                       [](const json&row, const std::string&place) {
                         return wrong_field(row, kInvented, place);
                       }),
-        wrong_element(record, "representatives", "",
-                      [&](const json&rank, const std::string&place) {
-                        return is_count(rank) && rank < record["ranks"] ? "" : place;
-                      }),
+        wrong_ranks(record, "representatives"), wrong_ranks(record, "pipeline"),
         wrong_element(record, "notes", "", [](const json&note, const std::string&place) {
           return note.is_string() ? "" : place;
         })}) {

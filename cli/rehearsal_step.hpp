@@ -19,9 +19,11 @@ struct RehearsedStep {
   std::vector<std::string> notes;
 };
 
-// `programs`: of the ranks that were rehearsed, the first of which stands for all that were not. Where these
-// do not issue the same collectives, as the stages of a pipeline do not, all are taken to run the first.
+// `programs`: of the ranks that were rehearsed. All other ranks run that of the first, or of their own stage where
+// the rehearsed ones are the stages of a `pipeline`, whose ranks these are. Where ranks would wait for each other
+// forever, all are taken to run the first.
 RehearsedStep rehearsed_step(std::vector<std::pair<int, RankProgram>> programs,
-                             const RehearsalQuestion& question, const Machine& machine);
+                             const std::vector<int>& pipeline, const RehearsalQuestion& question,
+                             const Machine& machine);
 
 }  // namespace foreshard::cli

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kH100Memory = 85'520'809'984;  // as PyTorch reports it of the 80 GB part
 constexpr double kMostLoss = 1e30;
+constexpr const char* kRankZero = "0";
 
 Result<void> check_routing(const std::string& law) {
   constexpr double kMostExponent = 10;
@@ -56,7 +57,7 @@ class Rehearse : public Command {
 
   RehearsalQuestion question_;
   RankChoice choice_;
-  std::string rank_ = "0";
+  std::string rank_ = kRankZero, real_ranks_;
   std::vector<std::string> vary_;
   std::vector<Variant> variants_;
   std::optional<Machine> machine_;
@@ -72,7 +73,10 @@ Result<void> Rehearse::check_script(const std::vector<std::string>& command) con
 
 Result<void> Rehearse::check() {
   question_.ranks = question_.asked_ranks.value_or(1);
-  auto choice = RankChoice::read(rank_);
+  if (!real_ranks_.empty() && rank_ != kRankZero) {
+    return fail("", "--real-ranks", "was given with --rank; expected one of them");
+  }
+  auto choice = RankChoice::read(rank_, real_ranks_);
   if (!choice) return tl::unexpected(choice.error());
   choice_ = std::move(*choice);
   if (question_.asked_ranks || !names_launcher(question_.command)) {
@@ -165,6 +169,7 @@ CommandText Rehearse::text() const {
        "foreshard rehearse --ranks 64 --rank 63 --machine h200 -o run.fst -- python train.py "
        "--size 70b",
        "foreshard rehearse --rank all-shapes -o run.fst -- torchrun --nproc_per_node 8 train.py",
+       "foreshard rehearse --ranks 8 --real-ranks 0,4 -o run.fst -- python pipeline.py",
        "foreshard rehearse --vary '--reshard {true,false} --layers {2,4}' -o run.fst -- python "
        "train.py"}};
 }
@@ -176,6 +181,10 @@ void Rehearse::add_to(Options& options) {
   options.text("--rank", rank_,
                {"RANK", "the rank that runs, a list such as 0,3,7, or all-shapes: one of each kind",
                 false, "0"});
+  options.text("--real-ranks", real_ranks_,
+               {"RANKS",
+                "ranks that run at the same time and tell each other what only they know, such as "
+                "0,4: stages of a pipeline, or senders of objects"});
   options.whole_number("--steps", question_.steps, {1, 1'000},
                        {"STEPS", "end after so many steps"});
   options.machine(question_.machine,

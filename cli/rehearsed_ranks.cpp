@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "cli/child_process.hpp"
 #include "cli/common/command.hpp"
 #include "cli/rehearsal_step.hpp"
 #include "models/base/figures.hpp"
@@ -22,31 +23,43 @@ bool needs_less(const RehearsalAnswer& a, const RehearsalAnswer& b) {
 
 }  // namespace
 
-Result<RankChoice> RankChoice::read(const std::string& text) {
+Result<RankChoice> RankChoice::read(const std::string& rank, const std::string& real_ranks) {
   RankChoice choice;
-  choice.all_shapes_ = text == "all-shapes";
+  choice.at_once_ = !real_ranks.empty();
+  choice.all_shapes_ = !choice.at_once_ && rank == "all-shapes";
   if (choice.all_shapes_) return choice;
   choice.ranks_.clear();
+  const std::string& text = choice.at_once_ ? real_ranks : rank;
+  const char* const option = choice.at_once_ ? "--real-ranks" : "--rank";
   for (const char *at = text.data(), *end = at + text.size();; ++at) {
-    int rank = 0;
-    const auto [next, error] = std::from_chars(at, end, rank);
-    if (error != std::errc() || rank < 0 || rank >= kMostRanks || (next != end && *next != ',')) {
-      return fail("", "--rank",
-                  "'" + text + "' names no ranks; expected a number such as 3, a list such as " +
-                      "0,3,7, or all-shapes");
+    int number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || number < 0 || number >= kMostRanks ||
+        (next != end && *next != ',')) {
+      return fail("", option,
+                  "'" + text + "' names no ranks; expected " +
+                      (choice.at_once_ ? "a list such as 0,4"
+                                       : "a number such as 3, a list such as 0,3,7, or all-shapes"));
     }
-    if (std::find(choice.ranks_.begin(), choice.ranks_.end(), rank) == choice.ranks_.end()) {
-      choice.ranks_.push_back(rank);
+    if (std::find(choice.ranks_.begin(), choice.ranks_.end(), number) == choice.ranks_.end()) {
+      choice.ranks_.push_back(number);
     }
-    if (next == end) return choice;
+    if (next == end) break;
     at = next;
   }
+  const std::size_t count = choice.ranks_.size();
+  if (choice.at_once_ && (count < 2 || count > kMostChildren)) {
+    return fail("", option,
+                "'" + text + "' names " + plural(static_cast<std::int64_t>(count), "rank") +
+                    "; expected 2 to " + std::to_string(kMostChildren));
+  }
+  return choice;
 }
 
 Result<void> RankChoice::check(int ranks) const {
   for (const int rank : ranks_) {
     if (rank >= ranks) {
-      return fail("", "--rank",
+      return fail("", at_once_ ? "--real-ranks" : "--rank",
                   std::to_string(rank) + " is not a rank of the job; expected 0 to " +
                       std::to_string(ranks - 1));
     }
@@ -54,7 +67,12 @@ Result<void> RankChoice::check(int ranks) const {
   return {};
 }
 
+std::vector<int> RankChoice::first() const {
+  return at_once_ ? ranks_ : std::vector{ranks_.front()};
+}
+
 std::vector<int> RankChoice::after(const RehearsalAnswer& done) const {
+  if (at_once_) return {};
   std::vector<int> ranks = ranks_;
   if (all_shapes_) {
     ranks = done.representatives();
@@ -70,19 +88,27 @@ std::vector<int> RankChoice::after(const RehearsalAnswer& done) const {
   return following;
 }
 
-Result<RehearsedRanks> RehearsedRanks::run(RehearsalJob& job, RehearsalQuestion question,
+std::vector<int> RankChoice::stages(const RehearsalAnswer& done) const {
+  const std::size_t count = done.pipeline().size();
+  return all_shapes_ && count > 1 && count <= kMostChildren ? done.pipeline() : std::vector<int>{};
+}
+
+Result<RehearsedRanks> RehearsedRanks::run(RehearsalJob& job, const RehearsalQuestion& question,
                                            const RankChoice& choice) {
-  std::vector<RehearsalAnswer> answers;
-  question.rank = choice.first();
-  auto first = job.run(question);
+  auto first = job.run(question, choice.first());
   if (!first) return tl::unexpected(first.error());
-  answers.push_back(std::move(*first));
-  for (const int rank : choice.after(answers.front())) {
-    if (answers.back().status() == kInterrupted) break;
-    question.rank = rank;
-    auto answer = job.run(question);
-    if (!answer) return tl::unexpected(answer.error());
-    answers.push_back(std::move(*answer));
+  std::vector<RehearsalAnswer> answers = std::move(*first);
+  if (const auto stages = choice.stages(answers.front()); !stages.empty()) {
+    auto of_stages = job.run(question, stages);
+    if (!of_stages) return tl::unexpected(of_stages.error());
+    answers = std::move(*of_stages);
+  } else {
+    for (const int rank : choice.after(answers.front())) {
+      if (answers.back().status() == kInterrupted) break;
+      auto following = job.run(question, {rank});
+      if (!following) return tl::unexpected(following.error());
+      answers.push_back(std::move(following->front()));
+    }
   }
   RehearsedRanks ranks(std::move(answers), !choice.is_one());
   ranks.add_step(question, job);
@@ -98,7 +124,8 @@ void RehearsedRanks::add_step(RehearsalQuestion question, const RehearsalJob& jo
   }
   const auto machine = job.machine();
   if (programs.empty() || !machine) return;
-  answers_[leading_].add_step(rehearsed_step(std::move(programs), question, *machine));
+  answers_[leading_].add_step(
+      rehearsed_step(std::move(programs), answers_.front().pipeline(), question, *machine));
 }
 
 RehearsedRanks::RehearsedRanks(std::vector<RehearsalAnswer> answers, bool is_list)

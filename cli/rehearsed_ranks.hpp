@@ -1,5 +1,5 @@
-// Several ranks of one job, rehearsed one after the other, and what they say together: the job fits where all of
-// them do, and the rank that needs most speaks for it.
+// Several ranks of one job, rehearsed one after the other or at the same time, and what they say together: the
+// job fits where all of them do, and the rank that needs most speaks for it.
 #pragma once
 
 #include <string>
@@ -14,29 +14,35 @@
 
 namespace foreshard::cli {
 
-// Which ranks run, as --rank takes them: "3", "0,3,7", or "all-shapes": the first, the last, and one rank of each
-// kind that the first one's record tells apart.
+// Which ranks run: those of --rank one after the other, "3", "0,3,7", or "all-shapes": the first, the last, and one
+// rank of each kind that the first one's record tells apart, or the stages of its pipeline, at the same time. At
+// the same time too those of --real-ranks.
 class RankChoice {
  public:
   static constexpr int kMostRanks = 100'000;  // of a job
 
-  static Result<RankChoice> read(const std::string& text);
+  // The text of --real-ranks is empty where it was not given.
+  static Result<RankChoice> read(const std::string& rank, const std::string& real_ranks);
 
   // The error names the rank that a job of so many ranks does not have.
   Result<void> check(int ranks) const;
   bool is_one() const { return !all_shapes_ && ranks_.size() == 1; }
+  // That run first, at the same time.
+  std::vector<int> first() const;
   // What runs after `done`: the ranks that were asked for, or those that it represents nobody of.
   std::vector<int> after(const RehearsalAnswer& done) const;
-  int first() const { return ranks_.front(); }
+  // The stages that run at the same time, and `done` again with them; empty where there are none to be run.
+  std::vector<int> stages(const RehearsalAnswer& done) const;
 
  private:
   std::vector<int> ranks_{0};
   bool all_shapes_ = false;
+  bool at_once_ = false;
 };
 
 class RehearsedRanks {
  public:
-  static Result<RehearsedRanks> run(RehearsalJob& job, RehearsalQuestion question,
+  static Result<RehearsedRanks> run(RehearsalJob& job, const RehearsalQuestion& question,
                                     const RankChoice& choice);
 
   // In the order in which they ran.

@@ -70,6 +70,7 @@ class Check {
       expect_between("ranks", group.ranks, 1, kMaxRanks);
       expect_between("stride", group.stride, 1, kMaxRanks);
       expect_between("ranks x stride", std::int64_t{group.ranks} * group.stride, 1, kMaxRanks);
+      expect_between("first", group.first, 0, kMaxRanks);
     }
     for (std::size_t o = 0; o < program_.operators.size(); ++o) {
       position_ = "operators[" + std::to_string(o) + "].";

@@ -1,13 +1,30 @@
 #include "models/program/check_set.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
+
+#include "models/program/untimed_run.hpp"
 
 namespace foreshard {
 namespace {
 
 std::string program_position(std::size_t number) {
   return "programs[" + std::to_string(number) + "]";
+}
+
+// Whether two programs come to collectives of the same groups in the same order.
+bool meet_alike(const Program& one, const Program& other) {
+  const auto &ours = one.instructions, &theirs = other.instructions;
+  auto a = ours.begin(), b = theirs.begin();
+  for (;; ++a, ++b) {
+    a = std::ranges::find(a, ours.end(), Kind::collective, &Instruction::kind);
+    b = std::ranges::find(b, theirs.end(), Kind::collective, &Instruction::kind);
+    if (a == ours.end() || b == theirs.end()) return a == ours.end() && b == theirs.end();
+    if (a->group != b->group) return false;
+  }
 }
 
 class SetCheck {
@@ -17,6 +34,7 @@ class SetCheck {
   Result<void> run() {
     classes();
     for (std::size_t c = 1; c < set_.programs.size() && !error_; ++c) compare(c);
+    if (!error_ && is_staged(set_)) stages();
     if (error_) return tl::unexpected(*error_);
     return {};
   }
@@ -58,34 +76,50 @@ class SetCheck {
     };
     same_count("steps", other.programs.size(), first.programs.size());
     same_count("closing", other.closing, first.closing);
-    for (std::size_t s = 0; s < first.programs.size() && !error_; ++s) {
-      compare_collectives(number, s);
-    }
   }
 
-  void compare_collectives(std::size_t number, std::size_t step) {
-    const auto& expected = set_.programs[0].programs[step].instructions;
-    const auto& ours = set_.programs[number].programs[step].instructions;
-    const std::string position = program_position(number) + ".steps[" + std::to_string(step) + "]";
-    auto a = expected.begin(), b = ours.begin();
-    for (;; ++a, ++b) {
-      a = std::ranges::find(a, expected.end(), Kind::collective, &Instruction::kind);
-      b = std::ranges::find(b, ours.end(), Kind::collective, &Instruction::kind);
-      if (a == expected.end() || b == ours.end()) break;
-      if (a->group != b->group) return wait_forever(position, *b, b - ours.begin(), *a);
+  void stages() {
+    for (std::size_t s = 0; s < set_.programs[0].programs.size() && !error_; ++s) {
+      compare_collectives(s);
     }
-    if (a == expected.end() && b == ours.end()) return;
-    wrong(position, std::string("has ") + (a == expected.end() ? "more" : "fewer") +
-                        " collectives than that step of programs[0], so that ranks would wait for "
-                        "each other forever; expected as many");
+    if (error_) return;
+    const auto endless = endless_wait(set_);
+    if (!endless) return;
+    const auto [program, step, instruction] = *endless;
+    const Instruction& i = set_.programs[program].programs[step].instructions[instruction];
+    wrong(program_position(program) + ".steps[" + std::to_string(step) + "].instructions[" +
+              std::to_string(instruction) + "]",
+          "is a collective of group \"" + set_.programs[program].name(i.group) +
+              "\" at which ranks would wait for each other forever; expected that all of them come to it");
   }
 
-  void wait_forever(const std::string& position, const Instruction& ours, std::ptrdiff_t at,
-                    const Instruction& expected) {
-    wrong(position + ".instructions[" + std::to_string(at) + "]",
-          "is a collective of group \"" + set_.programs[0].name(ours.group) +
-              "\", so that ranks would wait for each other forever; expected one of \"" +
-              set_.programs[0].name(expected.group) + "\", as in programs[0]");
+  // Of each communicator among the classes' lowest ranks.
+  void compare_collectives(std::size_t step) {
+    struct Count {
+      std::size_t program = 0;
+      std::int64_t collectives = 0;
+    };
+    std::map<std::pair<std::size_t, int>, Count> first_of;  // by group and its first rank
+    for (std::size_t number = 0; number < set_.programs.size(); ++number) {
+      const RankProgram& program = set_.programs[number];
+      const auto lowest = std::ranges::find(set_.class_of_rank, static_cast<int>(number));
+      const RankPlace place =
+          place_in(program.groups, static_cast<int>(lowest - set_.class_of_rank.begin()));
+      std::vector<std::int64_t> counts(program.groups.size());
+      for (const Instruction& i : program.programs[step].instructions) {
+        if (i.kind == Kind::collective) ++counts[static_cast<std::size_t>(i.group)];
+      }
+      for (std::size_t g = 0; g < counts.size(); ++g) {
+        const auto [other, is_new] =
+            first_of.emplace(std::pair(g, place.groups[g].first_rank), Count{number, counts[g]});
+        if (is_new || other->second.collectives == counts[g]) continue;
+        return wrong(program_position(number) + ".steps[" + std::to_string(step) + "]",
+                     "has " + std::to_string(counts[g]) + " collectives of group \"" +
+                         program.groups[g].name + "\", so that ranks would wait for each other "
+                         "forever; expected " + std::to_string(other->second.collectives) +
+                         ", as in programs[" + std::to_string(other->second.program) + "]");
+      }
+    }
   }
 
   const RankPrograms& set_;
@@ -94,6 +128,15 @@ class SetCheck {
 };
 
 }  // namespace
+
+bool is_staged(const RankPrograms& set) {
+  for (std::size_t c = 1; c < set.programs.size(); ++c) {
+    for (std::size_t s = 0; s < set.programs[0].programs.size(); ++s) {
+      if (!meet_alike(set.programs[0].programs[s], set.programs[c].programs[s])) return true;
+    }
+  }
+  return false;
+}
 
 Result<void> check_set(const RankPrograms& set, const std::string& file) {
   return SetCheck(set, file).run();

@@ -54,7 +54,10 @@ constexpr std::string_view kNames[] = {"embedding",
                                        "batched_matmul",
                                        "copy_device_to_device",
                                        "memory_bound",
-                                       "opaque"};
+                                       "opaque",
+                                       "all_to_all",
+                                       "broadcast",
+                                       "transfer"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Operator::kCount));
 
 // Scores attention has to compute: all, or those below the diagonal, the diagonal included.
@@ -140,7 +143,15 @@ bool parse_cost_key(std::string_view text, CostKey& key) {
 }
 
 bool is_collective(Operator op) {
-  return op == Operator::all_gather || op == Operator::reduce_scatter || op == Operator::all_reduce;
+  switch (op) {
+    case Operator::all_gather:
+    case Operator::reduce_scatter:
+    case Operator::all_reduce:
+    case Operator::all_to_all:
+    case Operator::broadcast:
+    case Operator::transfer: return true;
+    default: return false;
+  }
 }
 
 bool is_matmul(Operator op) {
@@ -237,7 +248,10 @@ double bytes_moved(const CostKey& key) {
     case Operator::copy_device_to_host:
     case Operator::copy_device_to_device: return 2 * d(0);
     case Operator::all_gather:
-    case Operator::reduce_scatter: return 2 * d(0);
+    case Operator::reduce_scatter:
+    case Operator::all_to_all:
+    case Operator::broadcast:
+    case Operator::transfer: return 2 * d(0);
     case Operator::all_reduce: return 4 * d(0);
     case Operator::opaque:
     case Operator::kCount: break;

@@ -50,6 +50,10 @@
 //                                                    takes: elementwise operators, reductions, norms
 //   opaque                  0                        a kernel of which nothing is known, so that it has
 //                                                    no cost
+//   all_to_all              bytes N                  of what one rank sends to all, its own part counted
+//   broadcast               bytes N                  of what each rank gets; reductions to one rank are alike
+//   transfer                bytes 2                  of what one rank of two sends to the other, and gets at
+//                                                    the same time
 //
 // A key whose dims are bytes has the type fp32, whatever the bytes are. fp8 products write `dtype2`.
 //
@@ -118,6 +122,9 @@ enum class Operator : std::uint8_t {
   copy_device_to_device,
   memory_bound,
   opaque,
+  all_to_all,
+  broadcast,
+  transfer,
   kCount
 };
 

@@ -64,7 +64,8 @@ Json to_json(const RankProgram& p) {
                        })},
       {"groups", list(p.groups,
                       [](const GroupInfo& g) -> Json {
-                        return {g.name, g.ranks, g.stride};
+                        if (g.first == 0) return {g.name, g.ranks, g.stride};
+                        return {g.name, g.ranks, g.stride, g.first};
                       })},
       {"operators", list(p.operators,
                          [](const OperatorInfo& o) -> Json {
@@ -105,6 +106,7 @@ class Node {
   }
 
   bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
+  std::size_t size() const { return json_.size(); }
 
   // Calls `read` for each element of a list.
   template <typename Read>
@@ -223,8 +225,11 @@ RankProgram program_of(const Node& node) {
   node["device"].row(d.kind, d.compute_capability, d.multiprocessors, d.matmul_workspace.count);
   p.streams = rows<StreamInfo>(node["streams"],
                                [](const Node& n, auto& s) { n.row(s.name, s.role, s.priority); });
-  p.groups = rows<GroupInfo>(node["groups"],
-                             [](const Node& n, auto& g) { n.row(g.name, g.ranks, g.stride); });
+  p.groups = rows<GroupInfo>(node["groups"], [](const Node& n, auto& g) {
+    constexpr std::size_t kWithFirst = 4;
+    n.size() == kWithFirst ? n.row(g.name, g.ranks, g.stride, g.first)
+                           : n.row(g.name, g.ranks, g.stride);
+  });
   p.operators = rows<OperatorInfo>(node["operators"], [](const Node& n, auto& o) {
     n.row(o.name, o.only_moves_data, o.launches);
   });

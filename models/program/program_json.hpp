@@ -5,7 +5,7 @@
 //    "class_of_rank": [0, 0, 1],          the program of each rank
 //    "programs": [{
 //      "device": [kind, compute capability, multiprocessors, workspace bytes],
-//      "streams": [[name, role, priority]], "groups": [[name, ranks, stride]],
+//      "streams": [[name, role, priority]], "groups": [[name, ranks, stride, first]],
 //      "operators": [[name, only moves data, launches]], "units": [name], "modules": [path], "names": [text],
 //      "cost_keys": [text],
 //      "buffers": [[bytes, on host, persistent, pool, category, unit, owner, role]],
@@ -13,12 +13,12 @@
 //      "steps": [{"events": 1, "operands": [buffer],
 //                 "instructions": [[kind, stream, phase, group, micro-step, operator, unit, target,
 //                                   module, cost key, aux, operands, reads, writes]]}],
-//      "cycle": 4, "carried": [[made, left]]}]}      left out where 1, or empty
+//      "cycle": 4, "carried": [[made, left]]}]}      left out where 1, or empty; a group's first where 0
 //
 // Steps are RankProgram::programs. Kinds, phases, categories and roles are words; all else that refers
 // to a table is a row number of it, -1 for none. Names count the modules first. Of units, modules and
 // parameters only the names are kept: what the executor needs to train is the lowering's to make.
-// Collectives of all programs have the same groups in the same order (check_set.hpp).
+// What collectives of several programs have in common: check_set.hpp.
 #pragma once
 
 #include <span>

@@ -82,8 +82,12 @@ RankPlace place_in(std::span<const GroupInfo> groups, int rank) {
   RankPlace place;
   place.rank = rank;
   place.groups.reserve(groups.size());
-  for (const auto& [name, ranks, stride] : groups) {
-    const int index = rank / stride % ranks;
+  for (const auto& [name, ranks, stride, first] : groups) {
+    if (rank < first) {
+      place.groups.push_back({1, 0, rank, 1});
+      continue;
+    }
+    const int index = (rank - first) / stride % ranks;
     place.groups.push_back({ranks, index, rank - index * stride, stride});
   }
   return place;

@@ -22,11 +22,13 @@ struct Job;
 enum class Group : std::uint8_t { shard, replicate, post_forward, world };
 
 // Every rank is in one group of each row, which has a communicator of its own: `ranks` ranks that are
-// `stride` apart. The first group holds ranks 0, stride, 2 stride, ..., the second begins at rank 1.
+// `stride` apart. The first group holds ranks first, first + stride, ..., the second begins one rank
+// later; ranks below `first` are alone.
 struct GroupInfo {
   std::string name;
   int ranks = 1;
   int stride = 1;
+  int first = 0;
 
   bool operator==(const GroupInfo&) const = default;
 };

@@ -37,7 +37,7 @@ class ProcessorCosts final : public CostModel {
   EngineOptions engine() const override {
     EngineOptions options;
     options.shares = true;
-    options.one_per_class = false;
+    options.simulated = Simulated::all_ranks;
     options.capacities[static_cast<std::size_t>(Resource::cores)] = cores_;
     options.capacities[static_cast<std::size_t>(Resource::memory)] = kBytesPerNs;
     options.host.issue_ns.fill(100);

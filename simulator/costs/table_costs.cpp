@@ -18,7 +18,7 @@ namespace {
 // type; a gather moves its bytes whatever they are.
 CostKey in_type(const CostKey& key, DType type) {
   CostKey twin = key;
-  const bool adds = is_collective(key.op) && key.op != Operator::all_gather;
+  const bool adds = key.op == Operator::reduce_scatter || key.op == Operator::all_reduce;
   if (adds) twin.dims[0] = key.dims[0] / item_size(key.dtype) * item_size(type);
   if (twin.dtype2 == twin.dtype) twin.dtype2 = type;
   if (twin.dtype3 == twin.dtype) twin.dtype3 = type;
@@ -74,7 +74,7 @@ class TableCosts final : public CostModel {
   EngineOptions engine() const override {
     EngineOptions options;
     options.shares = true;
-    options.one_per_class = false;
+    options.simulated = Simulated::all_ranks;
     options.capacities[static_cast<std::size_t>(Resource::cores)] = table_.cores;
     options.capacities[static_cast<std::size_t>(Resource::memory)] = table_.memory_bytes_per_ns;
     options.host = regimes_.front().regime().host;

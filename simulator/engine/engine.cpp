@@ -35,7 +35,7 @@ std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks
                        ranks.size() == 1 ? &communicators : nullptr);
     for (std::size_t g = 0; g < rank.place.groups.size(); ++g) {
       const auto group = static_cast<Group>(g);
-      ++find(communicators, communicator_id(rank.place, group, options.one_per_class)).members;
+      ++find(communicators, communicator_id(rank.place, group, options.simulated)).members;
     }
   }
   for (RankWalk& walk : walks) walk.advance();
@@ -76,9 +76,9 @@ std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks
 
 }  // namespace
 
-std::int64_t communicator_id(const RankPlace& place, Group group, bool one_per_class) {
+std::int64_t communicator_id(const RankPlace& place, Group group, Simulated simulated) {
   const auto row = static_cast<std::int64_t>(group);
-  if (one_per_class) return row;
+  if (simulated == Simulated::one_per_class) return row;
   return place[group].first_rank * static_cast<std::int64_t>(place.groups.size()) + row;
 }
 

@@ -102,12 +102,17 @@ struct SimulatedRank {
   }
 };
 
+// Which ranks are simulated: all of them; or one of each class, which stands for it, in every group that its
+// ranks are in; or one of each class where it is, as a stage of a pipeline that other stages wait for, with
+// those of its groups that are simulated too.
+enum class Simulated : std::uint8_t { all_ranks, one_per_class, one_per_class_in_place };
+
 struct EngineOptions {
   std::int64_t steps = 2;  // after the set-up, which is step 0, and before the closing programs
   HostCosts host;
   bool shares = false;                          // tasks slow each other down
   std::array<double, kResources> capacities{};  // 0: unlimited
-  bool one_per_class = true;  // a rank stands for its class: it is in every group of its ranks
+  Simulated simulated = Simulated::one_per_class;
   std::int64_t first_step =
       0;  // those before it are left out, and it begins at 0 with an idle device
   std::int64_t stop_step = -1;  // simulate up to this instruction only (out of memory); -1: all
@@ -188,6 +193,6 @@ constexpr bool takes_issue_time_only(Kind kind) {
 
 // A number for the communicator that `group` is for the rank at `place`: equal on its members. Groups
 // of all ranks stand in the same rows.
-std::int64_t communicator_id(const RankPlace& place, Group group, bool one_per_class);
+std::int64_t communicator_id(const RankPlace& place, Group group, Simulated simulated);
 
 }  // namespace foreshard::simulator

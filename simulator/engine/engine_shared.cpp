@@ -24,7 +24,7 @@ class SharedEngine {
       ranks_.emplace_back(inputs[r]);
       ranks_[r].open_timeline(last_step(), options_.steps);
       join_communicators(communicators_, ranks_[r], static_cast<std::int32_t>(r),
-                         options_.one_per_class);
+                         options_.simulated);
     }
   }
 

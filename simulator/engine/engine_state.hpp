@@ -157,9 +157,9 @@ struct Rank {
 
 // Makes a rank a member of the communicators of its groups, new ones where it is the first.
 inline void join_communicators(std::vector<Communicator>& communicators, Rank& rank,
-                               std::int32_t index, bool one_per_class) {
+                               std::int32_t index, Simulated simulated) {
   for (std::size_t g = 0; g < rank.communicators.size(); ++g) {
-    const auto id = communicator_id(rank.input->place, static_cast<Group>(g), one_per_class);
+    const auto id = communicator_id(rank.input->place, static_cast<Group>(g), simulated);
     std::size_t c = 0;
     while (c < communicators.size() && communicators[c].id != id) ++c;
     if (c == communicators.size()) communicators.emplace_back().id = id;

@@ -142,7 +142,7 @@ class RankBuilder {
   }
 
   CommunicatorHistory& communicator_of(const Instruction& i) {
-    return communicators_[communicator_id(rank_.place, i.group, options_.one_per_class)];
+    return communicators_[communicator_id(rank_.place, i.group, options_.simulated)];
   }
 
   // The host was busy with issuing up to this moment, and then goes on to `instruction`.

@@ -171,7 +171,7 @@ bool RankWalk::issue(const Instruction& i) {
       break;
     case Kind::collective:
       arrival_ = stream_start(stream);
-      communicator_ = communicator_id(rank_.place, i.group, options_.one_per_class);
+      communicator_ = communicator_id(rank_.place, i.group, options_.simulated);
       return true;
     case Kind::host_compute:
       span.start = host_;

@@ -16,6 +16,16 @@ double passes(Operator op) {
   return op == Operator::all_reduce ? 2 : 1;
 }
 
+bool is_direct(Operator op) {
+  return op == Operator::all_to_all || op == Operator::transfer;
+}
+
+// Of the bytes that its key counts, what each rank sends at least.
+double sent_share(Operator op, double ranks) {
+  const bool sends_all = op == Operator::broadcast || op == Operator::transfer;
+  return sends_all ? 1 : passes(op) * (ranks - 1) / ranks;
+}
+
 bool is_instance_of(const Machine& machine, const Machine& part) {
   return machine.name == part.name && !machine.network.empty();
 }
@@ -47,8 +57,9 @@ std::string_view technology_of(const Machine& machine, double node_bandwidth,
 // and written once by the switch.
 double memory_bytes(Algorithm algorithm, Operator op, double bytes, double ranks) {
   const bool uses_switches = algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree;
-  constexpr double kOfSwitches = 4, kOfStep = 3;
-  return uses_switches ? kOfSwitches * bytes : kOfStep * passes(op) * bytes * (ranks - 1) / ranks;
+  constexpr double kOfSwitches = 4, kOfStep = 3, kReadAndWritten = 2;
+  if (algorithm == Algorithm::direct) return kReadAndWritten * bytes;
+  return uses_switches ? kOfSwitches * bytes : kOfStep * sent_share(op, ranks) * bytes;
 }
 
 }  // namespace
@@ -107,10 +118,12 @@ bool CollectiveNetwork::chooses(Algorithm algorithm, Operator op, const GroupPla
 
 std::vector<Algorithm> CollectiveNetwork::algorithms(Operator op, const GroupPlace& place) const {
   if (torus_) return {Algorithm::torus};
+  if (is_direct(op)) return {Algorithm::direct};
   const bool is_sum = op == Operator::all_reduce, is_spread = place.nodes > 1;
   const bool has_switches = switches_.has_value() && place.fewest() > 2;
   std::vector<Algorithm> all{Algorithm::ring};
   if (is_sum) all.push_back(Algorithm::tree);
+  if (op == Operator::broadcast) return all;
   if (has_switches && !is_spread) all.push_back(Algorithm::nvls);
   if (has_switches && is_spread && is_sum) all.push_back(Algorithm::nvls_tree);
   if (!is_sum && is_spread && place.ranks == place.nodes) all.push_back(Algorithm::pat);
@@ -147,7 +160,7 @@ CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
   const Inside links = inside(place);
   const double between = is_spread ? network_gb_s(place) : std::numeric_limits<double>::infinity();
   const double narrowest = is_inside ? std::min(links.gb_s, between) : between;
-  const double sent = passes(op) * (ranks - 1) / ranks;  // of the buffer, by each rank of a ring
+  const double sent = sent_share(op, ranks);  // of the buffer, by each rank of a ring
   // On two nodes each sends its half of the sums and gets the other; in a tree of more, inner nodes
   // send and get twice that.
   const double through_node = place.nodes <= 1 ? 0 : place.nodes == 2 ? 1 : 2;
@@ -179,6 +192,15 @@ CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
       network_hops = doublings;
       law.us_per_byte = sent / (tuning::kPatShare * between);
       break;
+    case Algorithm::direct: {
+      const double beside = op == Operator::transfer ? 1 : (here - 1) / ranks;
+      const double away = op == Operator::transfer ? 1 : here * (ranks - here) / ranks;
+      network_hops = is_spread ? nodes - 1 : 0;
+      hops = here - 1;
+      law.us_per_byte =
+          std::max(is_inside ? beside / links.gb_s : 0, is_spread ? away / between : 0);
+      break;
+    }
     case Algorithm::torus: break;  // torus_law
   }
   law.start_us += launch_us_ + links.terms.hop_us * hops;
@@ -234,8 +256,7 @@ std::int64_t largest_node(const Machine& machine) {
 }
 
 double bus_gb_s(Operator op, double bytes, std::int64_t ranks, double ns) {
-  const auto n = static_cast<double>(ranks);
-  return ns > 0 ? passes(op) * (n - 1) / n * bytes / ns : 0;
+  return ns > 0 ? sent_share(op, static_cast<double>(ranks)) * bytes / ns : 0;
 }
 
 }  // namespace foreshard::simulator

@@ -11,6 +11,10 @@
 // machine, so more bytes never take less; algorithm, protocol and channels are NCCL's own choice
 // (nccl_planner.hpp). TPUs have one algorithm, over all axes of their slice (torus.hpp); channels are
 // the links that it keeps busy.
+//
+// Exchanges (all_to_all) and transfers between two ranks take no algorithm: every rank writes to every other
+// one directly. Inside a node each has all of its links; what leaves a node shares its cards. Latencies are
+// those of a ring's hops. No exchange was measured: the bandwidths are those that rings reach.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +60,9 @@ class CollectiveNetwork {
   // Algorithms that NCCL has for this collective of this group on this machine.
   std::vector<Algorithm> algorithms(Operator op, const GroupPlace& place) const;
 
-  // `op` is all_gather, reduce_scatter or all_reduce; `bytes` those of the whole buffer that is
-  // gathered, scattered or reduced. `forced` is one of algorithms(). Nothing for a group of one.
+  // `op` is a collective; `bytes` as its cost key counts them: of the whole buffer that is gathered,
+  // scattered, reduced or broadcast, of what one rank sends to all, of one rank's transfer. `forced` is one
+  // of algorithms(). Nothing for a group of one.
   CollectiveTime time(Operator op, double bytes, const GroupPlace& place,
                       std::optional<Algorithm> forced = std::nullopt) const;
 

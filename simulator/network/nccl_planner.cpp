@@ -10,8 +10,8 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr std::array<std::string_view, 6> kAlgorithms{"ring",     "tree", "nvls",
-                                                      "nvlstree", "pat",  "torus"};
+constexpr std::array<std::string_view, 7> kAlgorithms{"ring", "tree",  "nvls",  "nvlstree",
+                                                      "pat",  "torus", "direct"};
 constexpr std::array<std::string_view, 3> kProtocols{"ll", "ll128", "simple"};
 
 // Trees lose bandwidth at sizes that are neither latency nor stream: a dip in the middle of 64 B to
@@ -78,6 +78,7 @@ class Planner {
             algorithm, Protocol::simple,
             tuning::kPatBase + std::log2(nodes_) * tuning::kPatNetwork + tuning::kPatRank * ranks_,
             tuning::kPatShare * bus_);
+      case Algorithm::direct: return consider(algorithm, Protocol::simple, 0, bus_);
       case Algorithm::torus: return;  // none of NCCL's
     }
   }

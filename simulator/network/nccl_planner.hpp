@@ -20,8 +20,9 @@ namespace foreshard::simulator {
 
 enum class GpuGeneration : std::uint8_t { volta, ampere, hopper, blackwell };
 
-// As NCCL_ALGO and NCCL_PROTO name them; torus is not NCCL's but that of TPUs (torus.hpp).
-enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, pat, torus };
+// As NCCL_ALGO and NCCL_PROTO name them. Torus is not NCCL's but that of TPUs (torus.hpp); direct is what
+// NCCL does where every two ranks send each other something of their own.
+enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, pat, torus, direct };
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 std::string_view name_of(Algorithm algorithm);
 std::string_view name_of(Protocol protocol);
@@ -53,8 +54,7 @@ struct NcclChoice {
   int channels = 1;  // thread blocks, each of which holds a multiprocessor
 };
 
-// `op` is all_gather, reduce_scatter or all_reduce; `bytes` those of the whole buffer. Of the
-// algorithms `allowed`, which there are.
+// `bytes` as the operator's cost key counts them. Of the algorithms `allowed`, which there are.
 NcclChoice nccl_choice(const NcclSystem& system, Operator op, double bytes, std::int64_t ranks,
                        std::int64_t nodes, std::span<const Algorithm> allowed);
 

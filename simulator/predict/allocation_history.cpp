@@ -70,7 +70,7 @@ class HistoryMaker {
   const RankTimeline* timeline_of(int rank) const {
     for (std::size_t t = 0; t < prediction_.run.timelines.size(); ++t) {
       const int simulated = prediction_.run.simulated_ranks[t];
-      const bool stands_for_class = prediction_.run.engine.one_per_class;
+      const bool stands_for_class = prediction_.run.engine.simulated != Simulated::all_ranks;
       if (stands_for_class ? class_of(simulated) == class_of(rank) : simulated == rank) {
         return &prediction_.run.timelines[t];
       }

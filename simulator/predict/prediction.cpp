@@ -217,6 +217,9 @@ class Predictor {
 
   void simulate_time() {
     EngineOptions engine = costs_.engine();
+    if (set_.is_staged && engine.simulated == Simulated::one_per_class) {
+      engine.simulated = Simulated::one_per_class_in_place;
+    }
     price_pytorch();
     engine.steps = options_.steps;
     if (run_.failure) {
@@ -228,10 +231,10 @@ class Predictor {
       run_.places.push_back(set_.places[static_cast<std::size_t>(rank)]);
     };
     run_.engine = engine;
-    if (engine.one_per_class) {
-      for (const int rank : lowest_) simulate_rank(rank);
-    } else {
+    if (engine.simulated == Simulated::all_ranks) {
       for (int rank = 0; rank < set_.ranks(); ++rank) simulate_rank(rank);
+    } else {
+      for (const int rank : lowest_) simulate_rank(rank);
     }
     if (needs_last_step_only(engine)) {
       run_.engine.first_step = engine.first_step = options_.steps;

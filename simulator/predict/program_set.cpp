@@ -1,7 +1,8 @@
 #include "simulator/predict/program_set.hpp"
 
-#include "models/sharding/pytorch_device.hpp"
 #include "models/lowering/lower.hpp"
+#include "models/program/check_set.hpp"
+#include "models/sharding/pytorch_device.hpp"
 #include "models/sharding/pytorch_support.hpp"
 #include "simulator/predict/model_flops.hpp"
 
@@ -9,6 +10,7 @@ namespace foreshard::simulator {
 
 ProgramSet program_set(RankPrograms programs) {
   ProgramSet set;
+  set.is_staged = is_staged(programs);
   set.programs = std::move(programs.programs);
   set.class_of_rank = std::move(programs.class_of_rank);
   for (int rank = 0; rank < set.ranks(); ++rank) {

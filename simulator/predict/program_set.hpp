@@ -27,6 +27,7 @@ struct ProgramSet {
   // For tokens/s and MFU, of all ranks together; 0: unknown.
   double tokens_per_step = 0, model_flops_per_step = 0;
   DType compute_type = DType::fp32;
+  bool is_staged = false;  // programs differ in their collectives (check_set.hpp)
   std::vector<std::string> warnings;
 
   int ranks() const { return static_cast<int>(class_of_rank.size()); }

@@ -100,6 +100,7 @@ nlohmann::json whole_record() {
                            {"ended_because", nullptr},
                            {"ranks", 1},
                            {"representatives", {0}},
+                           {"pipeline", nlohmann::json::array()},
                            {"captured", false},
                            {"has_ended", true}};
   for (int step = 1; step <= 3; ++step) {
@@ -140,6 +141,7 @@ TEST(Rehearse, ARecordIsLookedAtBeforeItIsUsed) {
            {R"({"invented": [{"what": "item"}]})", "invented[0].where"},
            {R"({"notes": [null]})", "notes[0]"},
            {R"({"representatives": [-1]})", "representatives[0]"},
+           {R"({"pipeline": [4]})", "pipeline[0]"},
            {R"({"ranks": 0})", "ranks"},
            {R"({"has_ended": null})", "has_ended"}}) {
     nlohmann::json record = whole;
@@ -185,7 +187,7 @@ case "$*" in *"--layers 2"*) peak=$((peak + 2000));; *"--layers 4"*) peak=$((pea
 [ "$rank" != 9 ] || { status=1; oom='{"step": 2, "rank": 9, "operator": null, "module": null, "where": "",
  "requested_bytes": 1, "allocated_bytes": 5, "reserved_bytes": 6}'; }
 cat > "$FORESHARD_REHEARSAL_RECORD" <<END
-{"torch": "9", "packages": {}, "ranks": $ranks, "representatives": $kinds,
+{"torch": "9", "packages": {}, "ranks": $ranks, "representatives": $kinds, "pipeline": [],
  "steps": [{"step": 1, "peak_active_bytes": $peak, "peak_allocated_bytes": $peak,
  "peak_reserved_bytes": $peak, "launches": 0, "matrix_products": 0, "cudnn_executions": 0,
  "cudnn_workspace_bytes": 0, "copies": 0, "collectives": [], "host_reads": 0, "host_waits": 0}],

@@ -4,7 +4,9 @@
 // A line is NANOSECONDS THREAD CORRELATION OPERATOR KIND DETAILS: the time by CLOCK_REALTIME, what CUPTI's
 // record of the call has as its correlation id and as the external id of the operator, 0 without one, and
 //   LAUNCH stream grid block shared_bytes kernel     PRODUCT stream m n k batch
-//   CUDNN stream what                                COLLECTIVE stream kind ranks bytes communicator
+//   CUDNN stream what
+//   COLLECTIVE stream kind ranks bytes communicator rank peer group: this rank's number in the communicator,
+//     and of sends and receives the other one's, -1 of all else, and the number of NCCL's group, 0 for none
 //   COPY stream direction bytes                      SET stream bytes
 //   RECORD stream event                              AWAIT stream event
 //   WAIT stream|event|device handle                  GRAPH stream

@@ -1,6 +1,7 @@
 // NCCL's collectives: counted, and done where they are small as if every rank held what this one
 // holds, so that shapes, flags and objects that ranks agree on arrive.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -50,12 +51,19 @@ const char* kernel_name(std::string_view kind) {
   return "ncclDevKernel_SendRecv";
 }
 
+// Calls of one group are one kernel on a GPU, and end together.
+std::atomic<int> last_group{0};
+thread_local int group_depth = 0, group = 0;
+
+constexpr int kNobody = -1;
+
 ncclResult_t count(const char* kind, ncclComm_t communicator, std::size_t bytes,
-                   cudaStream_t stream) {
+                   cudaStream_t stream, int peer = kNobody) {
   launched_by_library(kind);
   const CallId call = record_kernel(kernel_name(kind), {dim3(1), dim3(1), 0, stream});
-  log_line(call, "COLLECTIVE %p %s %d %zu %#llx", static_cast<void*>(stream), kind,
-           communicator->ranks, bytes, reinterpret_cast<unsigned long long>(communicator));
+  log_line(call, "COLLECTIVE %p %s %d %zu %#llx %d %d %d", static_cast<void*>(stream), kind,
+           communicator->ranks, bytes, reinterpret_cast<unsigned long long>(communicator),
+           communicator->rank, peer, group_depth > 0 ? group : 0);
   count_collective(stream, kind, communicator->ranks, bytes);
   work(stream, durations::collective(bytes));
   return ncclSuccess;
@@ -100,10 +108,12 @@ void reduce_small(void* to, const void* from, std::size_t count, ncclDataType_t 
 }  // namespace
 
 ncclResult_t ncclGroupStart() {
+  if (group_depth++ == 0) group = ++last_group;
   return ncclSuccess;
 }
 
 ncclResult_t ncclGroupEnd() {
+  if (group_depth > 0) --group_depth;
   return ncclSuccess;
 }
 
@@ -160,14 +170,14 @@ ncclResult_t ncclAlltoAll(const void* from, void* to, std::size_t elements, nccl
   return count("all_to_all", communicator, bytes, stream);
 }
 
-ncclResult_t ncclSend(const void*, std::size_t elements, ncclDataType_t type, int,
+ncclResult_t ncclSend(const void*, std::size_t elements, ncclDataType_t type, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  return count("send", communicator, elements * element_bytes(type), stream);
+  return count("send", communicator, elements * element_bytes(type), stream, peer);
 }
 
-ncclResult_t ncclRecv(void*, std::size_t elements, ncclDataType_t type, int,
+ncclResult_t ncclRecv(void*, std::size_t elements, ncclDataType_t type, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  return count("recv", communicator, elements * element_bytes(type), stream);
+  return count("recv", communicator, elements * element_bytes(type), stream, peer);
 }
 
 // Operators of the program's own, such as the average that FSDP computes with: any number but

@@ -61,7 +61,8 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
   switch (call.kind) {
     case Called::launch: line >> skipped >> skipped >> skipped >> call.what; break;
     case Called::collective:
-      line >> call.what >> call.ranks >> call.bytes >> communicator;
+      line >> call.what >> call.ranks >> call.bytes >> communicator >> call.rank >> call.peer >>
+          call.group;
       call.communicator = handle(communicator);
       break;
     case Called::product:

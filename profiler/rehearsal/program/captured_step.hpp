@@ -41,6 +41,8 @@ struct DeviceCall {
   std::uint64_t event = 0;                // handle
   std::uint64_t communicator = 0;         // handle
   int ranks = 0;                          // of collectives
+  int rank = 0, peer = -1;                // in the communicator; the peer's of sends and receives
+  int group = 0;                          // NCCL's, of calls that are one kernel; 0: none
   std::int64_t bytes = 0;                 // of copies, fills and collectives
   std::string what;                       // kernel, collective, direction of a copy
   std::array<std::int64_t, 4> product{};  // m, n, k and how many

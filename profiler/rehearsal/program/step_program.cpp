@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <set>
@@ -22,6 +23,9 @@ namespace {
 using traces::AllocatorAction;
 
 using Called = DeviceCall::Kind;
+
+// Handles of streams that the script did not make, on which transfers run beside each other.
+constexpr std::uint64_t kOfTransfers = std::uint64_t{1} << 63;
 
 CostKey bytes_key(Operator op, std::int64_t bytes, std::int64_t ranks = 0) {
   return {op, DType::fp32, DType::fp32, DType::fp32, {bytes, ranks}};
@@ -65,8 +69,23 @@ class Tables {
     const auto known = step_.groups.find(communicator);
     if (known == step_.groups.end()) return intern({"group of " + std::to_string(ranks), ranks, 1});
     const auto& members = known->second.ranks;
-    const int stride = members.size() > 1 ? members[1] - members[0] : 1;
-    return intern({known->second.name, static_cast<int>(members.size()), stride});
+    if (members.size() < 2) return intern({known->second.name, 1, 1});
+    return tiled(known->second.name, static_cast<int>(members.size()), members[1] - members[0],
+                 members[0]);
+  }
+
+  // Of this rank and the one that a send or a receive names.
+  Group pair(const DeviceCall& call) {
+    const auto known = step_.groups.find(call.communicator);
+    const auto most = std::max(call.rank, call.peer), least = std::min(call.rank, call.peer);
+    if (known == step_.groups.end() || least < 0 ||
+        most >= static_cast<int>(known->second.ranks.size())) {
+      return intern({"pair", 2, 1});
+    }
+    const int one = known->second.ranks[static_cast<std::size_t>(call.rank)];
+    const int other = known->second.ranks[static_cast<std::size_t>(call.peer)];
+    const int apart = std::abs(one - other);
+    return tiled("pairs " + std::to_string(apart) + " apart", 2, apart, std::min(one, other));
   }
 
   NameId name(const std::string& text) {
@@ -121,6 +140,12 @@ class Tables {
     program_.tree = ModuleTree(std::move(modules), {});
   }
 
+  // Groups of so many ranks beside each other, of which one begins at rank `lowest`.
+  Group tiled(const std::string& name, int ranks, int stride, int lowest) {
+    const int in_tile = stride > 0 ? lowest % (ranks * stride) : 0;
+    return intern({name, ranks, std::max(stride, 1), in_tile < stride ? 0 : in_tile});
+  }
+
   Group intern(const GroupInfo& info) {
     auto found = std::find(program_.groups.begin(), program_.groups.end(), info);
     if (found == program_.groups.end()) found = program_.groups.insert(found, info);
@@ -146,6 +171,7 @@ class Builder {
     result_.program.programs.resize(2);
     for (const DeviceCall& call : step.log.calls) {
       if (is_kernel(call.kind)) ++works_[owner(call)].launches;
+      if (call.peer >= 0 && call.group != 0) transfers_[call.group].push_back(&call);
     }
   }
 
@@ -360,7 +386,8 @@ class Builder {
     const auto made_by = step_.operators.find(call.external);
     enter(profiled, made_by == step_.operators.end() ? nullptr : &made_by->second);
     switch (call.kind) {
-      case Called::collective: return collective(call, profiled);
+      case Called::collective:
+        return call.peer >= 0 ? transfers(call) : collective(call, profiled);
       case Called::copy: return copy(call);
       case Called::set:
         return launch(call, bytes_key(Operator::fill_zero, call.bytes), tables_.op("fill_zero", 1),
@@ -465,14 +492,78 @@ class Builder {
     append(Kind::collective, tables_.stream(call.stream), key, op).group = group;
   }
 
-  // NCCL's other collectives take about as long as a gather of what they deliver.
-  CostKey collective_key(const DeviceCall& call) {
-    if (call.what == "all_reduce") return bytes_key(Operator::all_reduce, call.bytes, call.ranks);
-    if (call.what == "all_gather" || call.what == "reduce_scatter") {
-      return bytes_key(operator_named(call.what), call.bytes * call.ranks, call.ranks);
+  static CostKey collective_key(const DeviceCall& call) {
+    const Operator op = call.what == "reduce" ? Operator::broadcast : operator_named(call.what);
+    const bool is_of_shards = op == Operator::all_gather || op == Operator::reduce_scatter;
+    return bytes_key(op, is_of_shards ? call.bytes * call.ranks : call.bytes, call.ranks);
+  }
+
+  // Sends and receives of one group are one kernel, issued with the last of them.
+  void transfers(const DeviceCall& call) {
+    if (call.group == 0) return exchange({&call});
+    const auto& all = transfers_.at(call.group);
+    if (all.back() == &call) exchange(all);
+  }
+
+  struct Transfer {
+    std::int64_t sent = 0, received = 0;
+    const DeviceCall* call = nullptr;
+    std::int64_t bytes() const { return std::max(sent, received); }
+  };
+
+  // PyTorch's exchanges between all ranks of a communicator are made of sends and receives too.
+  void exchange(const std::vector<const DeviceCall*>& calls) {
+    const DeviceCall& last = *calls.back();
+    std::map<int, Transfer> with;
+    Transfer all;
+    for (const DeviceCall* const call : calls) {
+      for (Transfer* const to : {&with[call->peer], &all}) {
+        (call->what == "send" ? to->sent : to->received) += call->bytes;
+        to->call = call;
+      }
     }
-    note(call.what + " is timed as an all-gather of as many bytes");
-    return bytes_key(Operator::all_gather, call.bytes, call.ranks);
+    const auto made_by = step_.operators.find(last.external);
+    const std::string_view by = made_by == step_.operators.end() ? "" : made_by->second.name;
+    const auto is_by = [by](std::string_view word) { return by.find(word) != by.npos; };
+    if (is_by("alltoall") || is_by("all_to_all")) {
+      return among_all(bytes_key(Operator::all_to_all, all.bytes(), last.ranks), kNone, last);
+    }
+    for (const char* const name : {"gather", "scatter"}) {
+      if (!is_by(name)) continue;
+      return among_all(bytes_key(Operator::broadcast, all.bytes(), last.ranks),
+                       tables_.op(name, 1), last);
+    }
+    with.erase(last.rank);
+    beside_each_other(with, last.stream);
+  }
+
+  void among_all(const CostKey& key, OperatorId op, const DeviceCall& call) {
+    append(Kind::collective, tables_.stream(call.stream), key, op).group =
+        tables_.group(call.communicator, call.ranks);
+  }
+
+  // Transfers with several ranks: the first on the stream itself, the others on streams of their own.
+  void beside_each_other(const std::map<int, Transfer>& with, std::uint64_t handle) {
+    const Stream stream = tables_.stream(handle);
+    std::vector<Stream> streams{stream};
+    if (with.size() > 1) {
+      const EventId fork = program().events++;
+      add(Kind::record_event, stream, fork);
+      for (std::uint64_t n = 1; n < with.size(); ++n) {
+        streams.push_back(tables_.stream(kOfTransfers + n));
+        add(Kind::wait_event, streams.back(), fork);
+      }
+    }
+    auto on = streams.begin();
+    for (const auto& [peer, transfer] : with) {
+      append(Kind::collective, *on++, bytes_key(Operator::transfer, transfer.bytes(), 2), kNone)
+          .group = tables_.pair(*transfer.call);
+    }
+    for (std::size_t n = 1; n < streams.size(); ++n) {
+      const EventId join = program().events++;
+      add(Kind::record_event, streams[n], join);
+      add(Kind::wait_event, stream, join);
+    }
   }
 
   void note(const std::string& sentence) {
@@ -563,6 +654,7 @@ class Builder {
 
   RehearsedProgram result_;
   const CapturedStep& step_;
+  std::unordered_map<int, std::vector<const DeviceCall*>> transfers_;  // by NCCL's group
   const ProfiledCalls profiled_;
   const Moments moments_;
   Tables tables_;

@@ -18,7 +18,7 @@ EngineOptions one_step(bool shares) {
   EngineOptions options;
   options.steps = 1;
   options.shares = shares;
-  options.one_per_class = false;
+  options.simulated = Simulated::all_ranks;
   return options;
 }
 

@@ -15,7 +15,7 @@ namespace {
 EngineOptions one_step() {
   EngineOptions options;
   options.steps = 1;
-  options.one_per_class = false;
+  options.simulated = Simulated::all_ranks;
   return options;
 }
 
@@ -169,7 +169,7 @@ struct RandomGraph {
   explicit RandomGraph(std::size_t most, std::int64_t last = 1)
       : ranks(shortened(random_script(), most)), step(last) {
     options.steps = last;
-    options.one_per_class = false;
+    options.simulated = simulator::Simulated::all_ranks;
     options.shares = *rc::gen::arbitrary<bool>();
     options.host = random_host_costs();
     timelines = simulate(ranks.simulated(), options);

@@ -49,6 +49,22 @@ TEST(CollectiveTime, OfARingByHand) {
   EXPECT_NEAR(us(h100, Operator::all_reduce, bytes, {8}), 10 + 298.3 + 41.1, 0.2);
 }
 
+TEST(CollectiveTime, OfExchangesAndTransfersByHand) {
+  // In a node each rank sends 7/8 of what it has, as rings do. A broadcast sends all of it.
+  const CollectiveNetwork h100(*load_machine("h100-sxm"), 0, round_terms());
+  const double bytes = 64 * kMebi;
+  EXPECT_DOUBLE_EQ(us(h100, Operator::all_to_all, bytes, {8}),
+                   us(h100, Operator::all_gather, bytes, {8}, Algorithm::ring));
+  EXPECT_NEAR(us(h100, Operator::broadcast, bytes, {8}), 17 + 186.4 + 36.1, 0.2);
+  // One step, which 2 MiB fill.
+  EXPECT_NEAR(us(h100, Operator::transfer, bytes, {2}), 11 + 186.4 + 6.8, 0.2);
+  // Of 8 x 1 GiB on each of two nodes half leaves it, at 180 GB/s: 23,861, which is slower than 7/16 of
+  // 1 GiB at the links' 240. 10 + 7 + 30 + 5, and 16 MiB fill 7 x 2 + 7.
+  const CollectiveNetwork a100(*load_machine("a100-sxm-80"), 180e9 / 0.9, round_terms());
+  const double filled = 2 * std::sqrt(21 * 23861.0 / 64);
+  EXPECT_NEAR(us(a100, Operator::all_to_all, kGibi, {16, 2}), 52 + 23861 + filled, 5);
+}
+
 TEST(CollectiveTime, BetweenNodesByHand) {
   // 16 A100 80 GB on two nodes of 200 GB/s: 0.9 of them, 180, are narrower than the links' 240. One
   // of 15 hops is the network's: 10 + 14 + 30 + 5; 15/16 of 1 GiB take 5592; 16 MiB fill the steps,

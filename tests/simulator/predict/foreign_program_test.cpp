@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "models/program/check_program.hpp"
+#include "models/program/check_set.hpp"
 #include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/property/random_job.hpp"
@@ -19,6 +20,7 @@ namespace foreshard::simulator {
 namespace {
 
 constexpr int kRanks = 8, kStreams = 9, kGroups = 6;
+constexpr int kWorld = 0, kData = 1, kPipe = 3;  // of the groups
 
 PredictionOptions with_records() {
   PredictionOptions options;
@@ -63,6 +65,18 @@ class ForeignProgram {
   RankPrograms all() const { return {{program_}, std::vector<int>(kRanks, 0)}; }
   RankProgram& program() { return program_; }
   Program& step() { return program_.programs[1]; }
+  Instruction& of_group(int g) { return step().instructions[index_of(g)]; }
+  std::size_t index_of(int g) {
+    const auto& all = step().instructions;
+    const auto found = std::ranges::find_if(all, [&](const Instruction& i) {
+      return i.kind == Kind::collective && i.group == static_cast<Group>(g);
+    });
+    return static_cast<std::size_t>(found - all.begin());
+  }
+  void erase(int g) {
+    step().instructions.erase(step().instructions.begin() +
+                              static_cast<std::ptrdiff_t>(index_of(g)));
+  }
 
  private:
   static CostKey key(Operator op, std::int64_t a, std::int64_t b) {
@@ -283,36 +297,61 @@ TEST(ForeignProgram, OfSeveralProgramsTheErrorNamesTheOneThatIsWrong) {
 }
 
 // Ranks of one class wait at a collective that those of the other never begin: whoever predicted it
-// would find no end.
+// would find no end. Ranks 0 and 4, which stand for their classes, meet in "world" and in "pipe".
 TEST(ForeignProgram, ProgramsThatWaitForEachOtherForeverAreRefused) {
-  const auto text_of = [](const ForeignProgram& other) {
-    const auto read = parse_programs(to_json(two_classes({}, other)), "file");
+  const auto text_of = [](const ForeignProgram& one, const ForeignProgram& other) {
+    const auto read = parse_programs(to_json(two_classes(one, other)), "file");
     return read ? "" : read.error().text();
   };
-  EXPECT_EQ(text_of({}), "");
+  EXPECT_EQ(text_of({}, {}), "");
   const auto programs = parse_programs(to_json(two_classes({}, {})), "file");
   ASSERT_TRUE(programs);
   EXPECT_GT(predict(program_set(*programs), with_records()).step_time.count(), 0);
 
-  ForeignProgram swapped;
-  std::swap(swapped.step().instructions[27].group, swapped.step().instructions[28].group);
+  ForeignProgram on_one_stream;
+  on_one_stream.of_group(kPipe).stream = on_one_stream.of_group(kWorld).stream;
+  ForeignProgram swapped = on_one_stream;
+  std::swap(swapped.of_group(kPipe), swapped.of_group(kWorld));
+  EXPECT_EQ(text_of(on_one_stream, on_one_stream), "");
   EXPECT_EQ(
-      text_of(swapped),
-      "file: programs[1].steps[1].instructions[27]: is a collective of group \"data\", so that "
-      "ranks would wait for each other forever; expected one of \"world\", as in programs[0]");
-  EXPECT_THROW((void)predict(program_set(two_classes({}, swapped)), with_records()),
+      text_of(on_one_stream, swapped),
+      "file: programs[0].steps[1].instructions[27]: is a collective of group \"world\" at which ranks "
+      "would wait for each other forever; expected that all of them come to it");
+  EXPECT_THROW((void)predict(program_set(two_classes(on_one_stream, swapped)), with_records()),
                std::logic_error);
 
   ForeignProgram fewer;
-  fewer.step().instructions.erase(fewer.step().instructions.begin() + 32);
+  fewer.erase(kPipe);
   EXPECT_EQ(
-      text_of(fewer),
-      "file: programs[1].steps[1]: has fewer collectives than that step of programs[0], so that "
-      "ranks would wait for each other forever; expected as many");
+      text_of({}, fewer),
+      "file: programs[1].steps[1]: has 0 collectives of group \"pipe\", so that ranks would wait for "
+      "each other forever; expected 1, as in programs[0]");
 
   ForeignProgram longer;
   longer.program().programs.push_back(longer.step());
-  EXPECT_EQ(text_of(longer), "file: programs[1].steps: counts 3; expected 2, as in programs[0]");
+  EXPECT_EQ(text_of({}, longer), "file: programs[1].steps: counts 3; expected 2, as in programs[0]");
+}
+
+// Stages of a pipeline: what one issues in its own group the other does not, and in the group of both the one
+// that comes first waits.
+TEST(ForeignProgram, StagesMeetInTheGroupsOfBothAlone) {
+  ForeignProgram first, second;
+  second.erase(kData);
+  std::erase_if(second.step().instructions, [](const Instruction& i) {
+    return i.kind == Kind::launch && i.stream == static_cast<Stream>(kPipe + 3);
+  });
+  RankPrograms set = two_classes(first, second);
+  ASSERT_TRUE(is_staged(set));
+  const auto read = parse_programs(to_json(set), "file");
+  ASSERT_TRUE(read) << read.error().text();
+  const Prediction p = predict(program_set(*read), with_records());
+  const auto span_of = [&](std::size_t stage, ForeignProgram& of, int group) {
+    return p.run.timelines[stage].step(2)[of.index_of(group)];
+  };
+  ASSERT_EQ(p.run.timelines.size(), 2U);
+  EXPECT_EQ(span_of(0, first, kPipe).start, span_of(1, second, kPipe).start);
+  EXPECT_GT(span_of(1, second, kPipe).start - span_of(1, second, kPipe).issue, 1'000'000);
+  EXPECT_EQ(span_of(0, first, kWorld).start, span_of(1, second, kWorld).start);
 }
 
 TEST(ForeignProgram, TextThatIsNoProgramIsRefused) {

@@ -16,6 +16,8 @@ Operator collective_named(std::string_view word) {
   if (has("allgather") || has("all_gather")) return Operator::all_gather;
   if (has("reduce_scatter")) return Operator::reduce_scatter;
   if (has("allreduce") || has("all_reduce")) return Operator::all_reduce;
+  if (has("alltoall") || has("all_to_all")) return Operator::all_to_all;
+  if (has("broadcast")) return Operator::broadcast;
   return Operator::kCount;
 }
 

@@ -1,9 +1,11 @@
-"""Collectives on the host (gloo) without other ranks: these hold what this rank holds.
+"""Collectives on the host (gloo): ranks that do not run hold what this rank holds (peers.py).
 
 Alone, it is a process group of Python's; beside NCCL in one group it must be a backend of C++, for which
 PyTorch's own fake one serves: a Python group would replace NCCL's as well."""
 
 import sys
+
+from foreshard_rehearsal import mirror, peers
 
 _LARGE = 1 << 16  # elements; the values of larger tensors are not made up
 
@@ -46,11 +48,16 @@ def make(module):
         def _set_sequence_number_for_group(self):
             pass
 
+        def _ranks(self):
+            return peers.global_ranks(self)
+
+        def _of_all(self, tensor):
+            return peers.of_all(self._ranks(), tensor.clone() if tensor.numel() <= _LARGE else tensor)
+
         def _reduced(self, tensor, options):
-            operation = getattr(options, "reduceOp", None)
-            countable = tensor.numel() <= _LARGE and tensor.dtype != torch.bool
-            if operation == module.ReduceOp.SUM and countable:
-                tensor.mul_(self._size)
+            if tensor.numel() <= _LARGE:
+                operation = getattr(options, "reduceOp", None)
+                tensor.copy_(mirror.reduced(operation, self._of_all(tensor)))
 
         def allreduce(self, tensors, options=None):
             for tensor in tensors:
@@ -64,17 +71,21 @@ def make(module):
             return self.allreduce(tensors, options)
 
         def broadcast(self, tensors, options=None):
+            root = self._ranks()[options.rootRank]
+            for tensor in tensors:
+                if tensor.numel() <= _LARGE:
+                    copy(tensor, peers.from_one(self._ranks(), root, tensor))
             return Done(tensors)
 
         def allgather(self, outputs, inputs, options=None):
             for of_ranks, own in zip(outputs, inputs):
-                for output in of_ranks:
-                    copy(output, own)
+                for output, brought in zip(of_ranks, self._of_all(own)):
+                    copy(output, brought)
             return Done(outputs)
 
         def _allgather_base(self, output, own, options=None):
-            for part in output.view(self._size, -1):
-                copy(part, own.reshape(-1))
+            for part, brought in zip(output.view(self._size, -1), self._of_all(own)):
+                copy(part, brought.reshape(-1))
             return Done([output])
 
         def allgather_into_tensor_coalesced(self, outputs, inputs, options=None):
@@ -112,9 +123,14 @@ def make(module):
             return Done([])
 
         def send(self, tensors, to, tag=0):
+            for tensor in tensors:
+                peers.send(tensor.clone(), self._ranks()[to], tag)
             return Done(tensors)
 
         def recv(self, tensors, source, tag=0):
+            for tensor in tensors:
+                if peers.is_other(self._ranks()[source]):
+                    tensor.copy_(peers.receive(self._ranks()[source], tag))
             return Done(tensors)
 
         def recv_anysource(self, tensors, tag=0):

@@ -1,5 +1,5 @@
-"""Which ranks differ from this one: those that hold shards of other shapes, and other stages of a pipeline. One
-of each kind is recorded.
+"""Which ranks differ from this one: those that hold shards of other shapes, of which one of each kind is recorded,
+and other stages of a pipeline.
 
 FSDP2 and tensor parallelism cut a dimension into pieces of one size and give what is left to the last ranks that
 get any; FSDP1 pads, so that all shards of a flat parameter are alike."""
@@ -7,7 +7,6 @@ get any; FSDP1 pads, so that all shards of a flat parameter are alike."""
 from foreshard_rehearsal import imports, record, settings
 
 _meshes = {}  # (shape, ranks): {(dimension of the mesh, elements that it cuts)}
-_stages = set()  # ranks of the pipelines that this one is a stage of
 _seen = set()  # identities of optimizers
 
 
@@ -44,7 +43,8 @@ def _watch_stages(module):
     def begin(original):
         def __init__(self, *arguments, **named):
             original(self, *arguments, **named)
-            _stages.update(module.dist.get_process_group_ranks(self.group or module.dist.group.WORLD))
+            ranks = module.dist.get_process_group_ranks(self.group or module.dist.group.WORLD)
+            record.facts()["pipeline"] = sorted({*record.facts()["pipeline"], *ranks})
 
         return __init__
 
@@ -53,7 +53,7 @@ def _watch_stages(module):
 
 def representatives():
     """Of each kind the highest rank, but this one of its own."""
-    found = set(_stages)
+    found = set()
     for (shape, ranks), cuts in _meshes.items():
         kinds = {_kind(place, shape, cuts): rank for place, rank in enumerate(ranks)}
         if settings.RANK in ranks:

@@ -1,16 +1,19 @@
-"""Collectives of Python objects: every rank holds what this one holds, without any traffic. An object that
-only another rank has cannot be had: the rehearsal ends there and says so."""
+"""Collectives of Python objects, without any traffic on the device: every rank holds what this one holds, unless it
+runs at the same time (peers.py). An object that only another rank has, which does not run, cannot be had: the
+rehearsal ends there and says so."""
 
 import copy
 
-from foreshard_rehearsal import imports, record, user_code
+from foreshard_rehearsal import imports, peers, record, settings, user_code
+
+_MOST_NAMED = 16  # ranks in a sentence
 
 
 def change(module):
     """`module` is torch.distributed.distributed_c10d."""
 
-    def own(group):
-        return module.get_rank(group)
+    def ranks_of(group):
+        return peers.global_ranks(group)
 
     def source_rank(src, group, group_src):
         if group_src is not None:
@@ -18,21 +21,23 @@ def change(module):
         return 0 if src is None else src
 
     def all_gather_object(object_list, obj, group=None):
-        for rank in range(len(object_list)):
-            object_list[rank] = obj if rank == own(group) else copy.deepcopy(obj)
+        for place, brought in enumerate(peers.of_all(ranks_of(group), obj)):
+            object_list[place] = copy.deepcopy(brought) if brought is obj else brought
+        object_list[module.get_rank(group)] = obj
 
     def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None):
-        if object_gather_list:
-            all_gather_object(object_gather_list, obj, group)
+        gathered = object_gather_list if object_gather_list else [None] * len(ranks_of(group))
+        all_gather_object(gathered, obj, group)
 
     def broadcast_object_list(
         object_list, src=None, group=None, device=None, group_src=None, **_more
     ):
         source = source_rank(src, group, group_src)
-        if source == module.get_rank():
+        object_list[:] = peers.from_one(ranks_of(group), source, object_list)
+        if source == settings.RANK or peers.is_other(source):
             return
         if any(entry is None for entry in object_list):
-            _cannot_have("broadcast_object_list", source)
+            _cannot_have("broadcast_object_list", source, ranks_of(group))
         record.note(
             f"broadcast_object_list from rank {source}: this rank's own objects stood for its"
         )
@@ -44,15 +49,21 @@ def change(module):
         group=None,
         group_src=None,
     ):
-        if not scatter_object_input_list:
-            _cannot_have("scatter_object_list", source_rank(src, group, group_src))
-        scatter_object_output_list[0] = scatter_object_input_list[own(group)]
+        source = source_rank(src, group, group_src)
+        objects = peers.from_one(ranks_of(group), source, scatter_object_input_list)
+        if not objects:
+            _cannot_have("scatter_object_list", source, ranks_of(group))
+        scatter_object_output_list[0] = objects[module.get_rank(group)]
 
     def recv_object_list(object_list, src=None, group=None, device=None, group_src=None, **_more):
-        _cannot_have("recv_object_list", source_rank(src, group, group_src))
+        source = source_rank(src, group, group_src)
+        if not peers.is_other(source):
+            _cannot_have("recv_object_list", source, ranks_of(group))
+        object_list[:] = peers.receive(source, "objects")
+        return source
 
     def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None, **_more):
-        pass
+        peers.send(object_list, source_rank(dst, group, group_dst), "objects")
 
     for function in (
         all_gather_object,
@@ -65,8 +76,10 @@ def change(module):
         imports.replace(module, function.__name__, lambda _, function=function: function)
 
 
-def _cannot_have(collective, rank):
+def _cannot_have(collective, rank, ranks):
+    """`ranks` are those of the group, which would have to run together."""
+    together = ",".join(map(str, ranks)) if len(ranks) <= _MOST_NAMED else f"{rank},{settings.RANK}"
     record.give_up(
         f"{user_code.line()}: {collective} needs an object that only rank {rank} has, which does not "
-        f"run; expected --rank {rank}, or a script whose every rank makes the object itself"
+        f"run; expected --real-ranks {together}, or a script whose every rank makes the object itself"
     )

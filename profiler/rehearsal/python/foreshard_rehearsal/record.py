@@ -13,6 +13,7 @@ _facts = {
     "packages": {},
     "ranks": settings.RANKS,
     "representatives": [],  # ranks, one of each kind that this one tells apart
+    "pipeline": [],  # ranks of the pipelines that this one is a stage of
     "steps": [],
     "oom": None,  # of an error that ended the run
     "refused_allocation": None,  # the last one, whatever the script made of it
@@ -48,16 +49,16 @@ def write():
 
 
 def _end():
-    from foreshard_rehearsal import capture, device, out_of_memory
+    from foreshard_rehearsal import capture, device, out_of_memory, peers
 
     capture.stop()
-
     for sentence in device.notes():
         note(sentence)
     _facts["oom"] = out_of_memory.of_the_end()
     _facts["torch"], _facts["packages"] = packages.imported()
     _facts["has_ended"] = True
     write()
+    peers.end()
 
 
 def _end_interpreter():
