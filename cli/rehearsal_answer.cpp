@@ -155,7 +155,8 @@ ordered_json RehearsalAnswer::question_json() const {
           {"device_memory_bytes", question_.device_memory},
           {"loss", question_.loss},
           {"routing", question_.routing.empty() ? ordered_json() : ordered_json(question_.routing)},
-          {"weights", question_.weights}};
+          {"weights", question_.weights},
+          {"data", question_.data}};
 }
 
 int RehearsalAnswer::status() const {

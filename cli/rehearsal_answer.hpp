@@ -28,6 +28,7 @@ struct RehearsalQuestion {
   double loss = 1;                 // what a float that was read is, where nobody has it
   std::string routing;             // as --routing takes it; empty: as any other unknown values
   std::string weights = "real";    // or "absent"
+  std::string data = "real";       // or as --data takes it
 };
 
 struct RehearsedStep;  // rehearsal_step.hpp

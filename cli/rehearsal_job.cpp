@@ -127,6 +127,7 @@ Result<Variables> RehearsalJob::variables(const RehearsalQuestion& question,
   if (question.asked_ranks) all["FORESHARD_REHEARSAL_RANKS"] = std::to_string(question.ranks);
   if (!question.routing.empty()) all["FORESHARD_REHEARSAL_ROUTING"] = question.routing;
   all["FORESHARD_REHEARSAL_WEIGHTS"] = question.weights;
+  all["FORESHARD_REHEARSAL_DATA"] = question.data;
   add_torchrun(question, all);
   for (const auto& [name, value] : question.environment) all[name] = value;
   return all;

@@ -1,4 +1,6 @@
 // foreshard rehearse: anybody's PyTorch script on a device that does nothing.
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -39,6 +41,18 @@ Result<void> check_routing(const std::string& law) {
               "'" + law +
                   "' is not a law of routers; expected balanced, or zipf:A with A above 0 and "
                   "at most 10");
+}
+
+Result<void> check_data(const std::string& data) {
+  constexpr std::string_view kColumns = "synthetic:";
+  if (data == "real" || data == "synthetic") return {};
+  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ','; };
+  const std::string columns = data.starts_with(kColumns) ? data.substr(kColumns.size()) : "";
+  const bool has_names = !columns.empty() && columns.front() != ',' && columns.back() != ',' &&
+                         columns.find(",,") == std::string::npos;
+  if (has_names && std::ranges::all_of(columns, is_of_name)) return {};
+  return fail("", "--data",
+              "'" + data + "' is no kind of data; expected real, synthetic, or synthetic:COLUMN,...");
 }
 
 class Rehearse : public Command {
@@ -83,6 +97,7 @@ Result<void> Rehearse::check() {
     if (auto ok = choice_.check(question_.ranks); !ok) return ok;
   }
   if (auto ok = check_routing(question_.routing); !ok) return ok;
+  if (auto ok = check_data(question_.data); !ok) return ok;
   if (!question_.machine.empty()) {
     auto machine = load_machine(question_.machine);
     if (!machine) return tl::unexpected(machine.error());
@@ -199,6 +214,10 @@ void Rehearse::add_to(Options& options) {
                 false, "as for other unknown values"});
   options.choice("--weights", question_.weights, {"real", "absent"},
                  {"WEIGHTS", "absent: from_pretrained needs a model's configuration only"});
+  options.text("--data", question_.data,
+               {"DATA",
+                "synthetic, or synthetic:COLUMN,...: load_dataset and tokenizers need no network",
+                false, "real"});
   options.texts("--vary", vary_,
                 {"WORDS", "more words of COMMAND, where {a,b} is each in turn; all are rehearsed"});
   options.output("-o,--output", output_, {"TRACE", "trace to write (.fst)", true});

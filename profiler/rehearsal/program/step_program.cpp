@@ -523,8 +523,10 @@ class Builder {
       }
     }
     const auto made_by = step_.operators.find(last.external);
-    const std::string_view by = made_by == step_.operators.end() ? "" : made_by->second.name;
-    const auto is_by = [by](std::string_view word) { return by.find(word) != by.npos; };
+    const auto is_by = [&](std::string_view word) {
+      return made_by != step_.operators.end() &&
+             made_by->second.name.find(word) != std::string::npos;
+    };
     if (is_by("alltoall") || is_by("all_to_all")) {
       return among_all(bytes_key(Operator::all_to_all, all.bytes(), last.ranks), kNone, last);
     }

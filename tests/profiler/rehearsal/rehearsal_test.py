@@ -141,6 +141,66 @@ print("width", box[0]["width"], dist.get_backend(), dist.get_world_size())
         status, _, error = self.rehearse(text, "--ranks", "4", "--rank", "3")
         self.assertEqual(status, 1)
         self.assertIn(f"{self.where(4)}: broadcast_object_list needs an object that only rank 0", error)
+        self.assertIn("expected --real-ranks 0,1,2,3", error)
+
+    def test_ranks_that_run_together_hear_what_only_others_know(self):
+        text = """import torch, torch.distributed as dist
+dist.init_process_group(BACKEND); rank = dist.get_rank()
+box = [{"width": 8} if rank == 0 else None]; dist.broadcast_object_list(box, src=0)
+objects = [None] * 4; dist.all_gather_object(objects, rank)
+n = torch.arange(2).to(DEVICE) + rank; each = [torch.zeros_like(n) for _ in range(4)]; dist.all_gather(each, n)
+total, most = n.clone(), n.clone(); dist.all_reduce(total); dist.all_reduce(most, dist.ReduceOp.MAX)
+dist.broadcast(n, src=3)
+print("rank", rank, box[0]["width"], objects, [v.tolist() for v in each], total.tolist(), most.tolist(), n.tolist())
+w = torch.ones(4, device="cuda", requires_grad=True); optim = torch.optim.SGD([w])
+for step in range(3): w.sum().backward(); optim.step()
+"""
+        for backend, device in (("nccl", "cuda"), ("gloo", "cpu")):
+            with self.subTest(backend):
+                here = text.replace("BACKEND", repr(backend)).replace("DEVICE", repr(device))
+                status, answer, error = self.rehearse(here, "--ranks", "4", "--real-ranks", "0,3")
+                self.assertEqual((status, answer["invented"]), (0, []), error)
+                self.assertEqual([row["rank"] for row in answer["ranks_rehearsed"]], [0, 3])
+                gathered = "[[0, 1], [0, 1], [0, 1], [3, 4]] [3, 7] [3, 4] [3, 4]"
+                self.assertIn(f"rank 0 8 [0, 0, 0, 3] {gathered}", error)
+                gathered = "[[0, 1], [3, 4], [3, 4], [3, 4]] [9, 13] [3, 4] [3, 4]"
+                self.assertIn(f"rank 3 8 [0, 3, 3, 3] {gathered}", error)
+
+    def test_stages_of_a_pipeline_wait_for_each_other(self):
+        text = """import os, sys, torch, torch.nn as nn, torch.distributed as dist
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+dist.init_process_group("nccl"); rank = dist.get_rank()
+stage = nn.Sequential(*[nn.Linear(8192, 8192, bias=False) for _ in range(2)]).cuda().bfloat16()
+x = torch.ones(32768, 8192, dtype=torch.bfloat16, device="cuda")
+shapes = {"input_args": x.to("meta")[:8192], "output_args": x.to("meta")[:8192]} if "known" in sys.argv else {}
+stage = PipelineStage(stage, rank, 2, torch.device("cuda"), **shapes)
+schedule = Schedule1F1B(stage, 4, loss_fn=lambda y, t: y.square().mean())
+optim = torch.optim.SGD(stage.submod.parameters())
+for step in range(5):
+    schedule.step(x) if rank == 0 else schedule.step(target=x)
+    optim.step(); optim.zero_grad()
+"""
+        options = ("--ranks", "2", "--machine", "h100-sxm")
+        status, answer, error = self.rehearse(text, "--rank", "all-shapes", *options)
+        self.assertEqual((status, answer["unpriced"]), (0, []), error)
+        times, peaks = [], []
+        for rank in ("0", "1"):  # each alone, with shapes that nobody has to tell
+            status, alone, error = self.rehearse(
+                text, "--rank", rank, *options, command=(PYTHON, "script.py", "known")
+            )
+            self.assertEqual(status, 0, error)
+            times.append(alone["step_time_ns"])
+            peaks.append([step["peak_allocated_bytes"] for step in alone["steps"][1:]])
+        together = [  # but for the first step, in which shapes were found out
+            [step["peak_allocated_bytes"] for step in row["steps"][1:]] for row in answer["ranks_rehearsed"]
+        ]
+        self.assertEqual(together, peaks)
+        # Of 4 micro-batches in 2 stages each stage waits for one, beside what no stage waits with: the optimizer.
+        self.assertGreater(answer["step_time_ns"], 1.1 * max(times))
+        self.assertLess(answer["step_time_ns"], 1.25 * max(times))
+        status, _, error = self.rehearse(text, "--rank", "1", *options)
+        self.assertEqual(status, 1)
+        self.assertIn("needs an object that only rank 0 has, which does not run; expected --real-ranks 0,1", error)
 
     def test_a_script_that_ends_before_has_its_own_status(self):
         status, answer, error = self.rehearse(MODEL.format("if step == 1: sys.exit(17)"))
@@ -159,6 +219,26 @@ print("width", box[0]["width"], dist.get_backend(), dist.get_world_size())
         for library in ("cuFFT", "cuSOLVER", "cuSPARSE"):
             note = f"workspaces of {library} are not known without a GPU and count as 0: memory is a lower bound"
             self.assertIn(note, answer["notes"])
+
+    @unittest.skipIf(not MISSING and (absent("datasets") or absent("transformers")), "needs datasets and transformers")
+    def test_data_and_tokenizers_need_no_network(self):
+        (self.folder / "model").mkdir()
+        config = {"model_type": "llama", "vocab_size": 1000, "architectures": ["LlamaForCausalLM"]}
+        (self.folder / "model/config.json").write_text(json.dumps(config))
+        text = """import torch, datasets, transformers
+tokenizer = transformers.AutoTokenizer.from_pretrained("model")
+whole = datasets.load_dataset("somebody/text"); part = datasets.load_dataset("somebody/chat", split="train", streaming=True)
+ids = tokenizer(whole["validation"][0]["text"], truncation=True, max_length=64, return_tensors="pt").input_ids.cuda()
+chat = tokenizer.apply_chat_template(next(iter(part))["messages"])
+print("has", sorted(whole), ids.shape, len(tokenizer), whole["train"].column_names, tokenizer.decode(ids[0])[:10])
+net = torch.nn.Embedding(1000, 8).cuda(); optim = torch.optim.SGD(net.parameters())
+for step in range(3): net(ids).sum().backward(); optim.step()
+"""
+        status, answer, error = self.rehearse(text, "--data", "synthetic:text,messages")
+        self.assertEqual((status, answer["invented"], answer["question"]["data"]), (0, [], "synthetic:text,messages"), error)
+        splits = "['test', 'train', 'validation'] torch.Size([1, 64]) 1000 ['text', 'messages'] Every rank"
+        self.assertIn(f"has {splits}", error)
+        self.assertIn("from_pretrained: model has no tokenizer here; each byte was a token", answer["notes"])
 
     def test_what_is_left_out_is_noted(self):
         text = MODEL.format(

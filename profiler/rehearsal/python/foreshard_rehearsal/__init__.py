@@ -27,6 +27,7 @@ def begin():
         out_of_memory,
         record,
         spawn,
+        stand_ins,
         steps,
         values,
     )
@@ -41,6 +42,7 @@ def begin():
         values,
         initialization,
         absent_weights,
+        stand_ins,
         distributed,
         spawn,
         launchers,

@@ -116,17 +116,16 @@ def reduced(operation, values):
     torch = sys.modules["torch"]
     kinds = torch._C._distributed_c10d.ReduceOp
     first = values[0]
-    adds = operation == kinds.SUM and first.dtype != torch.bool
+    is_sum = operation == kinds.SUM
+    adds = is_sum and first.dtype != torch.bool
     if all(value is first for value in values):
         return first * len(values) if adds else first
     joined = torch.stack(values)
     if adds:
         return joined.sum(0).to(first.dtype)
-    if operation in (kinds.SUM, kinds.MAX, kinds.BOR):
+    if is_sum or operation == kinds.MAX:
         return joined.amax(0)
-    if operation in (kinds.MIN, kinds.BAND):
-        return joined.amin(0)
-    return first
+    return joined.amin(0) if operation == kinds.MIN else first
 
 
 def _exchanged(args):

@@ -17,4 +17,8 @@ LOSS = float(os.environ.get("FORESHARD_REHEARSAL_LOSS", "1.0"))  # what every un
 # What routers choose, "balanced" or "zipf:A"; None: as nobody knows. Balanced is Zipf's law with exponent 0.
 ROUTING = os.environ.get("FORESHARD_REHEARSAL_ROUTING") or None
 ROUTING_EXPONENT = float(ROUTING.partition(":")[2] or 0) if ROUTING else 0.0
+# Datasets that nobody has, "synthetic" or "synthetic:COLUMN,...".
+_data, _, _columns = os.environ.get("FORESHARD_REHEARSAL_DATA", "").partition(":")
+DATA_IS_SYNTHETIC = _data == "synthetic"
+COLUMNS = _columns.split(",") if _columns else ["text"]
 WEIGHTS_ARE_ABSENT = os.environ.get("FORESHARD_REHEARSAL_WEIGHTS") == "absent"

@@ -120,6 +120,56 @@ TEST(RehearsedProgram, KernelsOfOneOperatorShareItsCost) {
   }
 }
 
+// The collectives of rank 5, the second of ranks 1, 5, 9 and 13.
+std::vector<std::string> collectives_of(const std::string& log, const std::string& by = "c10d::send") {
+  CapturedStep step;
+  std::istringstream lines(log);
+  step.log = parse_device_log(lines);
+  step.groups[0xff] = {"pp", {1, 5, 9, 13}};
+  step.operators[7].name = by;
+  const RehearsedProgram made = step_program(step);
+  EXPECT_TRUE(check_program(made.program, "made", "program"));
+  std::vector<std::string> found;
+  for (const Instruction& i : made.program.step(1).instructions) {
+    if (i.kind != Kind::collective) continue;
+    const GroupInfo& group = made.program.groups[static_cast<std::size_t>(i.group)];
+    const CostKey& key = made.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+    found.push_back(std::string(made.program.operator_name(i)) + ": " + foreshard::text(key) + " on " +
+                    made.program.name(i.stream) + " in " + group.name + " from " +
+                    std::to_string(group.first));
+  }
+  return found;
+}
+
+TEST(RehearsedProgram, SendsAndReceivesOfOneGroupAreTransfersWithEachPeer) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(collectives_of("1 2 1 7 COLLECTIVE (nil) send 4 512 0xff 1 2 3\n"
+                           "2 2 2 7 COLLECTIVE (nil) recv 4 768 0xff 1 2 3\n"
+                           "3 2 3 7 COLLECTIVE (nil) send 4 256 0xff 1 0 0\n"),
+            (Lines{"transfer: transfer fp32 768 2 on compute in pairs 4 apart from 5",
+                   "transfer: transfer fp32 256 2 on compute in pairs 4 apart from 0"}));
+  // With two others beside each other.
+  EXPECT_EQ(collectives_of("1 2 1 7 COLLECTIVE (nil) send 4 512 0xff 1 2 3\n"
+                           "2 2 2 7 COLLECTIVE (nil) recv 4 768 0xff 1 0 3\n"),
+            (Lines{"transfer: transfer fp32 768 2 on compute in pairs 4 apart from 0",
+                   "transfer: transfer fp32 512 2 on transfer in pairs 4 apart from 5"}));
+}
+
+TEST(RehearsedProgram, ExchangesAreOfTheWholeGroup) {
+  std::string log;
+  for (int peer = 0; peer < 4; ++peer) {
+    for (const char* const what : {"send", "recv"}) {
+      log += "1 2 1 7 COLLECTIVE (nil) " + std::string(what) + " 4 512 0xff 1 " +
+             std::to_string(peer) + " 3\n";
+    }
+  }
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(collectives_of(log, "c10d::alltoall_base_"),
+            Lines{"all_to_all: all_to_all fp32 2048 4 on compute in pp from 0"});
+  EXPECT_EQ(collectives_of(log, "c10d::gather_"),
+            Lines{"gather: broadcast fp32 2048 4 on compute in pp from 0"});
+}
+
 TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
   std::istringstream text(
       "1 2 7 9 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\nnonsense\n\n1 2 0 0 STREAM 0x1010 -2\n"
