@@ -41,11 +41,12 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
     (call.kind == Called::wait_event ? call.event : call.stream) = handle(event);
     return true;
   }
-  static constexpr std::array<std::pair<std::string_view, Called>, 8> kKinds{{
+  static constexpr std::array<std::pair<std::string_view, Called>, 9> kKinds{{
       {"LAUNCH", Called::launch},
       {"PRODUCT", Called::product},
       {"CUDNN", Called::cudnn},
       {"COLLECTIVE", Called::collective},
+      {"GRAPH", Called::graph},
       {"COPY", Called::copy},
       {"SET", Called::set},
       {"RECORD", Called::record},

@@ -28,6 +28,7 @@ struct DeviceCall {
     collective,
     copy,
     set,
+    graph,        // a CUDA graph, of whose work nothing is known
     record,       // `event` on `stream`
     await,        // `stream` waits for `event`
     wait_event,   // the host waits for `event`,

@@ -389,6 +389,8 @@ class Builder {
       case Called::collective:
         return call.peer >= 0 ? transfers(call) : collective(call, profiled);
       case Called::copy: return copy(call);
+      case Called::graph:
+        return launch(call, bytes_key(Operator::opaque, 0), tables_.op("CUDA graph", 1), 0);
       case Called::set:
         return launch(call, bytes_key(Operator::fill_zero, call.bytes), tables_.op("fill_zero", 1),
                       call.external);

@@ -170,6 +170,19 @@ TEST(RehearsedProgram, ExchangesAreOfTheWholeGroup) {
             Lines{"gather: broadcast fp32 2048 4 on compute in pp from 0"});
 }
 
+// What it launches was captured earlier: a step without its time would be too short.
+TEST(RehearsedProgram, ACudaGraphHasNoPrice) {
+  CapturedStep step;
+  std::istringstream lines("1 2 0 0 GRAPH (nil)\n");
+  step.log = parse_device_log(lines);
+  const RankProgram program = step_program(step).program;
+  const auto& all = program.step(1).instructions;
+  const auto launch = std::ranges::find(all, Kind::launch, &Instruction::kind);
+  ASSERT_NE(launch, all.end());
+  EXPECT_EQ(program.operator_name(*launch), "CUDA graph");
+  EXPECT_EQ(program.cost_keys[static_cast<std::size_t>(launch->cost_key)].op, Operator::opaque);
+}
+
 TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
   std::istringstream text(
       "1 2 7 9 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\nnonsense\n\n1 2 0 0 STREAM 0x1010 -2\n"
