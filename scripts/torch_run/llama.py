@@ -6,16 +6,22 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 
-def rotated_complex(x, cache):
-    cache = cache[None, : x.shape[1], None]
-    turned = torch.view_as_complex(x.float().unflatten(-1, (-1, 2))) * cache
+def turn_of(cache, x):
+    """The part of the cache that rotates queries and keys of x, in the form in which they take it."""
+    if cache.is_complex():
+        return cache[None, : x.shape[1], None]
+    return [table[None, : x.shape[1], None].to(x.dtype) for table in cache]
+
+
+def rotated_complex(x, turn):
+    turned = torch.view_as_complex(x.float().unflatten(-1, (-1, 2))) * turn
     return torch.view_as_real(turned).flatten(3).type_as(x)
 
 
-def rotated_half(x, cache):
-    cosines, sines = (table[None, : x.shape[1], None].to(x.dtype) for table in cache)
-    first, second = x.chunk(2, dim=-1)
-    return x * cosines + torch.cat((-second, first), dim=-1) * sines
+def rotated_half(x, turn):
+    cosines, sines = turn
+    half = x.shape[-1] // 2
+    return x * cosines + torch.cat((-x[..., half:], x[..., :half]), dim=-1) * sines
 
 
 def rope_cache(sequence, head_dim, theta, rope):
@@ -24,7 +30,7 @@ def rope_cache(sequence, head_dim, theta, rope):
     if rope == "complex":
         return torch.polar(torch.ones_like(angles), angles)
     both = torch.cat((angles, angles), dim=-1)
-    return torch.stack((both.cos(), both.sin()))
+    return torch.stack((both.cos(), both.sin())).to(torch.get_default_dtype())
 
 
 def repeated(x, times):
@@ -50,9 +56,11 @@ class Attention(nn.Module):
         rotated = rotated_complex if cache.is_complex() else rotated_half
         q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
         q, k, v = (y.unflatten(-1, (-1, self.head_dim)) for y in (q, k, v))
-        q, k = rotated(q, cache), rotated(k, cache)
+        turn = turn_of(cache, x)
+        q, k = rotated(q, turn), rotated(k, turn)
         if self.repeats_kv and self.groups > 1:
-            k, v = repeated(k, self.groups), repeated(v, self.groups)
+            k = repeated(k, self.groups)
+            v = repeated(v, self.groups)
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         shares_kv = self.groups > 1 and not self.repeats_kv
         out = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=shares_kv)

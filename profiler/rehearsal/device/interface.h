@@ -19,6 +19,10 @@
 //   FORESHARD_REHEARSAL_DEVICES   number of devices (default 1)
 //   FORESHARD_REHEARSAL_MEMORY    memory of each device in bytes (default 85520809984, an H100 of
 //                                 80 GB); allocations are rounded up to 2 MiB, as the driver does
+//   FORESHARD_REHEARSAL_GPU_TIMING
+//                                 when the host is told that work is done: at once (ready, the
+//                                 default), or only when it has waited for it or for something that
+//                                 comes after it (late). What record_stream holds back lies between
 //   FORESHARD_REHEARSAL_DEVICE    what differs from an H100 SXM, as KEY=VALUE;KEY=VALUE;
 //                                 machine.hpp has the keys
 //   FORESHARD_REHEARSAL_LOG       a path: each process writes PATH.PID, one line for each call that

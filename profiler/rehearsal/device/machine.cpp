@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "profiler/rehearsal/device/notes.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
 
 namespace foreshard::rehearsal {
@@ -51,12 +52,24 @@ void describe(Machine& machine, std::string_view text) {
   }
 }
 
+bool is_late(std::string_view timing) {
+  if (timing != "ready" && timing != "late")
+    stop("FORESHARD_REHEARSAL_GPU_TIMING is '" + std::string(timing) + "'; expected ready or late");
+  if (timing == "ready") return false;
+  note(
+      "the GPU is taken to be late: FSDP1, and whatever else calls record_stream, holds as much "
+      "memory as can be");
+  return true;
+}
+
 Machine read() {
   Machine machine;
   if (const char* text = std::getenv("FORESHARD_REHEARSAL_DEVICES"))
     machine.devices = number("FORESHARD_REHEARSAL_DEVICES", text, 0);
   if (const char* text = std::getenv("FORESHARD_REHEARSAL_MEMORY"))
     machine.memory_bytes = number("FORESHARD_REHEARSAL_MEMORY", text, std::size_t{0});
+  if (const char* text = std::getenv("FORESHARD_REHEARSAL_GPU_TIMING"))
+    machine.is_late = is_late(text);
   if (const char* text = std::getenv("FORESHARD_REHEARSAL_DEVICE")) describe(machine, text);
   return machine;
 }

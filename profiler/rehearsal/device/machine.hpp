@@ -11,6 +11,7 @@ namespace foreshard::rehearsal {
 struct Machine {
   int devices = 1;
   std::size_t memory_bytes = 85'520'809'984;
+  bool is_late = false;  // infinitely far behind the host, where it is not waited for
   std::string name = "NVIDIA H100 80GB HBM3";  // name
   int capability = 90;                         // cc: compute capability, times ten
   int multiprocessors = 132;                   // sms

@@ -41,11 +41,8 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
   return is_stream(stream) ? cudaSuccess : remembered(cudaErrorInvalidResourceHandle);
 }
 
-// Everything that a stream was given is done.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  if (!is_stream(stream)) return remembered(cudaErrorInvalidResourceHandle);
-  return captured_graph(stream) == nullptr ? cudaSuccess
-                                           : remembered(cudaErrorStreamCaptureUnsupported);
+  return remembered(query_stream(stream));
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {

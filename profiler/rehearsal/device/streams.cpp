@@ -11,6 +11,8 @@
 #include "profiler/rehearsal/device/devices.hpp"
 #include "profiler/rehearsal/device/durations.hpp"
 #include "profiler/rehearsal/device/log.hpp"
+#include "profiler/rehearsal/device/machine.hpp"
+#include "profiler/rehearsal/device/progress.hpp"
 
 namespace foreshard::rehearsal {
 namespace {
@@ -20,21 +22,22 @@ struct Stream {
   int priority = 0, device = 0;
   std::shared_ptr<Graph> graph;
   std::int64_t end = 0;  // of its work, in nanoseconds
+  Progress progress;
 };
 
 struct Event {
   unsigned flags = 0;
   bool is_recorded = false;
   std::int64_t time = 0;
+  Progress progress;
   std::weak_ptr<Graph> graph;  // it was last recorded while that was captured
 };
 
 std::mutex mutex;
 std::atomic<int> captures{0};  // streams that are captured: none is the common case
 std::uint64_t last_capture = 0;
-std::int64_t end_of_default = 0;  // of all default streams' work
-std::int64_t host_time = 0;       // until when the host has waited
 
+// Never destroyed: libraries still call when the process ends.
 auto& streams() {
   static auto& streams = *new std::unordered_map<cudaStream_t, Stream>;
   return streams;
@@ -43,6 +46,22 @@ auto& streams() {
 auto& events() {
   static auto& events = *new std::unordered_map<cudaEvent_t, Event>;
   return events;
+}
+
+Stream& default_stream() {  // all of them
+  static auto& stream = *new Stream;
+  return stream;
+}
+
+// What the host has waited for, and until when.
+struct Waited {
+  std::int64_t time = 0;
+  Progress progress;
+};
+
+Waited& waited() {
+  static auto& waited = *new Waited;
+  return waited;
 }
 
 bool is_default(cudaStream_t stream) {
@@ -60,17 +79,26 @@ Event* find(cudaEvent_t event) {
   return at == events().end() ? nullptr : &at->second;
 }
 
-std::int64_t& end_of(Stream* stream) {
-  return stream == nullptr ? end_of_default : stream->end;
+Stream& or_default(Stream* stream) {
+  return stream == nullptr ? default_stream() : *stream;
 }
 
 void add_work(Stream* stream, std::int64_t nanoseconds) {
-  std::int64_t& end = end_of(stream);
-  end = std::max(end, host_time) + nanoseconds;
+  std::int64_t& end = or_default(stream).end;
+  end = std::max(end, waited().time) + nanoseconds;
 }
 
-void host_waits_until(std::int64_t time) {
-  host_time = std::max(host_time, time);
+// For a stream's work so far, or an event.
+template <class Work>
+void host_waits_for(const Work& work, std::int64_t time) {
+  waited().time = std::max(waited().time, time);
+  waited().progress.join(work.progress);
+}
+
+// As far as the host is told.
+template <class Work>
+bool is_done(const Work& work) {
+  return !machine().is_late || waited().progress.includes(work.progress);
 }
 
 // Handles are numbers that no address of the process has, and are never used again.
@@ -118,8 +146,9 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   const std::lock_guard lock(mutex);
   *stream = new_handle<cudaStream_t>();
   Stream& made = streams()[*stream];
-  made = {flags, std::clamp(priority, kGreatestPriority, kLeastPriority), current_device(), nullptr,
-          0};
+  made.flags = flags;
+  made.priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  made.device = current_device();
   log_stream(*stream, made);
   return cudaSuccess;
 }
@@ -152,6 +181,13 @@ int stream_device(cudaStream_t stream) {
   return found == nullptr ? current_device() : found->device;
 }
 
+cudaError_t query_stream(cudaStream_t stream) {
+  if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
+  if (captured_graph(stream) != nullptr) return cudaErrorStreamCaptureUnsupported;
+  const std::lock_guard lock(mutex);
+  return is_done(or_default(find(stream))) ? cudaSuccess : cudaErrorNotReady;
+}
+
 cudaError_t create_event(cudaEvent_t* event, unsigned flags) {
   if (event == nullptr) return cudaErrorInvalidValue;
   const std::lock_guard lock(mutex);
@@ -176,7 +212,10 @@ cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
   found->is_recorded = true;
   found->graph = on == nullptr ? nullptr : on->graph;
   if (found->graph.expired()) add_work(on, durations::kEvent);
-  found->time = end_of(on);
+  Stream& recorded = or_default(on);
+  recorded.progress.advance(on == nullptr ? nullptr : stream);
+  found->time = recorded.end;
+  found->progress = recorded.progress;
   return cudaSuccess;
 }
 
@@ -184,7 +223,8 @@ cudaError_t query_event(cudaEvent_t event) {
   const std::lock_guard lock(mutex);
   const Event* found = find(event);
   if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  return found->graph.expired() ? cudaSuccess : cudaErrorCapturedEvent;
+  if (!found->graph.expired()) return cudaErrorCapturedEvent;
+  return is_done(*found) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
@@ -196,7 +236,11 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
   log_line(record_call(OrderingCall::wait_for_event), "AWAIT %p %p", static_cast<void*>(stream),
            static_cast<void*>(event));
   const auto graph = found->graph.lock();
-  if (graph == nullptr) end_of(waits) = std::max(end_of(waits), found->time);
+  if (graph == nullptr) {
+    Stream& later = or_default(waits);
+    later.end = std::max(later.end, found->time);
+    later.progress.join(found->progress);
+  }
   if (graph == nullptr || (waits != nullptr && waits->graph == graph)) return cudaSuccess;
   if (waits == nullptr) return cudaErrorStreamCaptureImplicit;
   if (waits->graph != nullptr) return cudaErrorStreamCaptureMerge;
@@ -206,11 +250,12 @@ cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event) {
 }
 
 cudaError_t synchronize_event(cudaEvent_t event) {
-  const cudaError_t error = query_event(event);
-  if (error != cudaSuccess) return error;
   {
     const std::lock_guard lock(mutex);
-    host_waits_until(find(event)->time);
+    const Event* found = find(event);
+    if (found == nullptr) return cudaErrorInvalidResourceHandle;
+    if (!found->graph.expired()) return cudaErrorCapturedEvent;
+    host_waits_for(*found, found->time);
   }
   return wait(OrderingCall::synchronize_event, "event", event);
 }
@@ -223,6 +268,7 @@ cudaError_t elapsed_time(float* milliseconds, cudaEvent_t from, cudaEvent_t to) 
         (event->flags & cudaEventDisableTiming) != 0)
       return cudaErrorInvalidResourceHandle;
   }
+  if (!is_done(*begin) || !is_done(*end)) return cudaErrorNotReady;
   *milliseconds = static_cast<float>(static_cast<double>(end->time - begin->time) / 1e6);
   return cudaSuccess;
 }
@@ -232,7 +278,8 @@ cudaError_t synchronize_stream(cudaStream_t stream) {
   if (captured_graph(stream) != nullptr) return cudaErrorStreamCaptureUnsupported;
   {
     const std::lock_guard lock(mutex);
-    host_waits_until(end_of(find(stream)));
+    const Stream& waited_for = or_default(find(stream));
+    host_waits_for(waited_for, waited_for.end);
   }
   return wait(OrderingCall::synchronize_stream, "stream", stream);
 }
@@ -240,8 +287,8 @@ cudaError_t synchronize_stream(cudaStream_t stream) {
 cudaError_t synchronize_device() {
   {
     const std::lock_guard lock(mutex);
-    host_waits_until(end_of_default);
-    for (const auto& [handle, stream] : streams()) host_waits_until(stream.end);
+    host_waits_for(default_stream(), default_stream().end);
+    for (const auto& [handle, stream] : streams()) host_waits_for(stream, stream.end);
   }
   return wait(OrderingCall::synchronize_device, "device");
 }

@@ -1,5 +1,7 @@
 // Streams and events: all work is done when the call that issues it returns, so that a stream is
-// only its properties and the graph that it is captured into, and nobody ever waits.
+// only its properties and the graph that it is captured into, and nobody ever waits. Where the GPU is
+// late (machine.hpp) the host is not told so before it has waited for the work, or for something
+// that comes after it.
 //
 // Times are simulated: a stream begins work when it has done what it was given before, and no earlier
 // than the host has waited for; an event takes the stream's time, and carries it to streams that
@@ -43,6 +45,7 @@ void work(cudaStream_t stream, std::int64_t nanoseconds);
 cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority);
 cudaError_t destroy_stream(cudaStream_t stream);
 bool is_stream(cudaStream_t stream);
+cudaError_t query_stream(cudaStream_t stream);
 unsigned stream_flags(cudaStream_t stream);
 int stream_priority(cudaStream_t stream);
 int stream_device(cudaStream_t stream);

@@ -50,6 +50,8 @@ TEST(NullDeviceRefusal, WantsAnEnvironmentThatItUnderstands) {
                  "FORESHARD_REHEARSAL_DEVICE has no key 'speed'");
   expect_refusal({{"FORESHARD_REHEARSAL_DEVICE", "cc=x"}}, ask,
                  "FORESHARD_REHEARSAL_DEVICE's cc is 'x', which is not a number of at least 1");
+  expect_refusal({{"FORESHARD_REHEARSAL_GPU_TIMING", "soon"}}, ask,
+                 "FORESHARD_REHEARSAL_GPU_TIMING is 'soon'; expected ready or late");
   expect_refusal({{"FORESHARD_REHEARSAL_MEMORY", "80GB"}}, ask,
                  "FORESHARD_REHEARSAL_MEMORY is '80GB', ");
 }

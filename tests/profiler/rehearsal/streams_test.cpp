@@ -116,6 +116,45 @@ TEST(NullDeviceStreams, TakeTheTimeOfTheirWork) {
   });
 }
 
+TEST(NullDeviceStreams, AreDoneOnALateGpuWhenTheHostHasWaited) {
+  on_null_device({{"FORESHARD_REHEARSAL_GPU_TIMING", "late"}}, [](const NullDevice& device) {
+    const TwoStreams streams(device);
+    const auto record = [&](cudaStream_t stream) {
+      cudaEvent_t event = nullptr;
+      EXPECT_EQ(CALL(device, cudaEventCreate)(&event), cudaSuccess);
+      EXPECT_EQ(CALL(device, cudaEventRecord)(event, stream), cudaSuccess);
+      return event;
+    };
+    const auto state = [&](cudaEvent_t event) { return CALL(device, cudaEventQuery)(event); };
+    EXPECT_EQ(state(streams.event), cudaSuccess);  // never recorded
+
+    const auto first = record(streams.first), later = record(streams.first);
+    EXPECT_EQ(state(first), cudaErrorNotReady);
+    EXPECT_EQ(CALL(device, cudaStreamQuery)(streams.first), cudaErrorNotReady);
+    float milliseconds = 0;
+    EXPECT_EQ(CALL(device, cudaEventElapsedTime)(&milliseconds, first, later), cudaErrorNotReady);
+    EXPECT_EQ(CALL(device, cudaEventSynchronize)(first), cudaSuccess);
+    EXPECT_EQ(state(first), cudaSuccess);
+    EXPECT_EQ(state(later), cudaErrorNotReady);
+
+    // Waiting for a stream is waiting for what it waits for, also where no event follows.
+    const auto other = record(streams.second);
+    ASSERT_EQ(CALL(device, cudaStreamWaitEvent)(streams.second, later, 0), cudaSuccess);
+    const auto last = record(streams.first);
+    EXPECT_EQ(CALL(device, cudaStreamSynchronize)(streams.second), cudaSuccess);
+    EXPECT_EQ(state(other), cudaSuccess);
+    EXPECT_EQ(state(later), cudaSuccess);
+    EXPECT_EQ(state(last), cudaErrorNotReady);
+
+    const auto on_default = record(nullptr);
+    EXPECT_EQ(state(on_default), cudaErrorNotReady);
+    EXPECT_EQ(CALL(device, cudaDeviceSynchronize)(), cudaSuccess);
+    EXPECT_EQ(state(last), cudaSuccess);
+    EXPECT_EQ(state(on_default), cudaSuccess);
+    EXPECT_EQ(CALL(device, cudaEventElapsedTime)(&milliseconds, first, later), cudaSuccess);
+  });
+}
+
 TEST(NullDeviceStreams, CountWhatAGraphHoldsWheneverItIsLaunched) {
   on_null_device({}, [](const NullDevice& device) {
     const TwoStreams streams(device);

@@ -2,6 +2,8 @@
 that were reduced in the old ones stay alive until NCCL's watchdog, a thread that looks every 100 ms, has seen
 that their collectives have ended. Here it always has; on a GPU that depends on the moment."""
 
+import sys
+
 from foreshard_rehearsal import imports, record
 
 _rebuilt = set()  # reducers that have made their buckets anew; each does so once
@@ -31,6 +33,9 @@ def _rebuild(module, original):
 
 
 def _wait_for_watchdogs(module):
+    torch = sys.modules["torch"]
     for group, (backend, _) in module._world.pg_map.items():
-        if backend == "nccl":
-            group._wait_for_pending_works()
+        if backend != "nccl":
+            continue
+        if isinstance(group._get_backend(torch.device("cuda")), module.ProcessGroupNCCL):
+            group._wait_for_pending_works()  # later implementations have no such watchdog to wait for

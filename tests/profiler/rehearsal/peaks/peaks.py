@@ -27,9 +27,13 @@ CONFIGS = HERE.parents[2] / "golden/pytorch_flows/configs"
 PEAKS = ("active", "allocated", "reserved")
 MACHINES = {80: "a100-sxm-80", 75: "t4"}
 AMPLE = "1024GiB"
-# Keys of a case that are no arguments of its script: of the job, of its environment, or of its name.
-ELSEWHERE = {"id", "kind", "job", "plan", "model", "world", "rank", "steps", "events", "gpu", "sm", "loop", "alloc_conf",
-             "device_bytes", "cublas"}
+# Keys of a case that stand in the environment, and all that are no arguments of its script.
+VARIABLES = {
+    "alloc_conf": "PYTORCH_ALLOC_CONF",
+    "cublas": "CUBLAS_WORKSPACE_CONFIG",
+    "gpu": "FORESHARD_REHEARSAL_GPU_TIMING",
+}
+ELSEWHERE = {"id", "kind", "job", "plan", "model", "world", "rank", "steps", "events", "sm", "loop", "device_bytes", *VARIABLES}
 OF_TRAINER = {"impl", "autocast", "setup", "optim", "precision", "reshard", "accum_sync", "reentrant",
               "bucket_mb", "init_sync"}
 
@@ -84,9 +88,7 @@ def set_up(case, given):
 def rehearse(case, configs):
     """(exit status, answer or None, standard error)"""
     environment = dict(os.environ)
-    for name, key in (("PYTORCH_ALLOC_CONF", "alloc_conf"), ("CUBLAS_WORKSPACE_CONFIG", "cublas")):
-        if case.get(key):
-            environment[name] = case[key]
+    environment.update((name, case[key]) for key, name in VARIABLES.items() if case.get(key))
     options = {
         "--ranks": case.get("world", 8),
         "--rank": case.get("rank", 0),

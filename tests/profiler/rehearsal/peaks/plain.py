@@ -20,6 +20,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import wrap
 from torch.distributed.tensor import Shard
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import set_checkpoint_early_stop
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[4] / "scripts"))
 from torch_run.checkpointing import save_policy  # noqa: E402
@@ -169,7 +170,7 @@ def checkpoint_activations(args, model):
         if args.reentrant and not next(model.parameters()).requires_grad:
             model.enable_input_require_grads()
         return
-    options = {"preserve_rng_state": False, "early_stop": args.ac == "full_early"}
+    options = {"preserve_rng_state": False}
     if args.ac == "selective":
         saved = ["attention", "every_second_matmul"]
         options["context_fn"] = functools.partial(save_policy, saved)
@@ -203,10 +204,11 @@ def fsdp2_options(args):
     if args.shard_dim1:
         ranks = dist.get_world_size()
         options["shard_placement_fn"] = lambda p: Shard(int(p.ndim > 1 and p.size(1) % ranks == 0))
-    words = {"auto": None, "true": True, "false": False}
-    options["reshard_after_forward"] = (
-        words[args.reshard] if args.reshard in words else int(args.reshard)
-    )
+    words = {"true": True, "false": False}
+    if args.reshard != "auto":
+        options["reshard_after_forward"] = (
+            words[args.reshard] if args.reshard in words else int(args.reshard)
+        )
     return options
 
 
@@ -309,7 +311,7 @@ def with_ddp(args, model):
         gradient_as_bucket_view=bool(args.bucket_view),
         static_graph=bool(args.static_graph),
         find_unused_parameters=bool(args.find_unused),
-        init_sync=bool(args.init_sync),
+        **({} if args.init_sync else {"init_sync": False}),
     )
 
 
@@ -409,11 +411,12 @@ def main():
     checkpoint_activations(args, model)
     model = {"fsdp2": with_fsdp2, "fsdp1": with_fsdp1, "ddp": with_ddp}[args.api](args, model)
     optimizer = new_optimizer(args, model)
-    for step in range(1, 1000):
-        torch.cuda.reset_peak_memory_stats()
-        train_step(args, model, optimizer)
-        if args.eval_every and step % args.eval_every == 0:
-            evaluate(args, model)
+    with set_checkpoint_early_stop(args.ac not in ("full", "every2", "selective")):
+        for step in range(1, 1000):
+            torch.cuda.reset_peak_memory_stats()
+            train_step(args, model, optimizer)
+            if args.eval_every and step % args.eval_every == 0:
+                evaluate(args, model)
 
 
 main()
