@@ -156,7 +156,8 @@ ordered_json RehearsalAnswer::question_json() const {
           {"loss", question_.loss},
           {"routing", question_.routing.empty() ? ordered_json() : ordered_json(question_.routing)},
           {"weights", question_.weights},
-          {"data", question_.data}};
+          {"data", question_.data},
+          {"gpu_timing", question_.gpu_timing}};
 }
 
 int RehearsalAnswer::status() const {

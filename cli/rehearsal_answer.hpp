@@ -29,6 +29,7 @@ struct RehearsalQuestion {
   std::string routing;             // as --routing takes it; empty: as any other unknown values
   std::string weights = "real";    // or "absent"
   std::string data = "real";       // or as --data takes it
+  std::string gpu_timing = "ready";  // or "late"
 };
 
 struct RehearsedStep;  // rehearsal_step.hpp

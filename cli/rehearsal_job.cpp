@@ -128,6 +128,7 @@ Result<Variables> RehearsalJob::variables(const RehearsalQuestion& question,
   if (!question.routing.empty()) all["FORESHARD_REHEARSAL_ROUTING"] = question.routing;
   all["FORESHARD_REHEARSAL_WEIGHTS"] = question.weights;
   all["FORESHARD_REHEARSAL_DATA"] = question.data;
+  all["FORESHARD_REHEARSAL_GPU_TIMING"] = question.gpu_timing;
   add_torchrun(question, all);
   for (const auto& [name, value] : question.environment) all[name] = value;
   return all;

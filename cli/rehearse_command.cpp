@@ -214,6 +214,10 @@ void Rehearse::add_to(Options& options) {
                 false, "as for other unknown values"});
   options.choice("--weights", question_.weights, {"real", "absent"},
                  {"WEIGHTS", "absent: from_pretrained needs a model's configuration only"});
+  options.choice("--gpu-timing", question_.gpu_timing, {"ready", "late"},
+                 {"TIMING",
+                  "whether the GPU has done what it was told when the host frees memory of it, or "
+                  "as little as can be: the bounds of what record_stream holds back"});
   options.text("--data", question_.data,
                {"DATA",
                 "synthetic, or synthetic:COLUMN,...: load_dataset and tokenizers need no network",

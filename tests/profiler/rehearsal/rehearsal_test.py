@@ -166,6 +166,24 @@ for step in range(3): w.sum().backward(); optim.step()
                 gathered = "[[0, 1], [3, 4], [3, 4], [3, 4]] [9, 13] [3, 4] [3, 4]"
                 self.assertIn(f"rank 3 8 [0, 3, 3, 3] {gathered}", error)
 
+    def test_groups_of_a_device_that_is_named_are_split_off(self):
+        text = """import torch, torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
+mesh = init_device_mesh("cuda", (2, 4), mesh_dim_names=("replicate", "shard"))
+net = torch.nn.Linear(64, 64, device="cuda"); fully_shard(net, mesh=mesh)
+part = dist.new_group([0, 3]); n = torch.tensor([2]).cuda(); dist.all_reduce(n, group=part)
+optim = torch.optim.SGD(net.parameters())
+for step in range(3): net(torch.ones(8, 64, device="cuda")).sum().backward(); optim.step()
+print("sum", int(n))
+"""
+        status, answer, error = self.rehearse(text, "--ranks", "8")
+        self.assertEqual(status, 0, error)
+        self.assertIn("sum 4", error)
+        collectives = {(row["kind"], row["ranks"]) for row in answer["steps"][-1]["collectives"]}
+        self.assertEqual(collectives, {("all_gather", 4), ("reduce_scatter", 4), ("all_reduce", 2)})
+
     def test_stages_of_a_pipeline_wait_for_each_other(self):
         text = """import os, sys, torch, torch.nn as nn, torch.distributed as dist
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B

@@ -34,6 +34,7 @@ _mark = _function("foreshard_rehearsal_mark", None, ctypes.c_char_p)
 _log = _function("foreshard_rehearsal_log", None, ctypes.c_char_p)
 _next_count = _function("foreshard_rehearsal_next_count", None, ctypes.c_longlong)
 _no_count = _function("foreshard_rehearsal_no_count", None)
+_next_split = _function("foreshard_rehearsal_next_split", None, ctypes.c_int, ctypes.c_int)
 _READER = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 )
@@ -60,6 +61,12 @@ def log(path):
     """Begins the device's log in this file; None ends it."""
     if _log:
         _log(None if path is None else os.fsencode(path))
+
+
+def next_split(ranks, rank):
+    """The next communicator that this thread splits off has so many ranks, of which this one is number `rank`."""
+    if _next_split:
+        _next_split(ranks, rank)
 
 
 def _flag(value):

@@ -4,7 +4,7 @@ host mirror this rank; the store has heard from everybody."""
 import os
 import sys
 
-from foreshard_rehearsal import buckets, host_group, imports, mirror, objects, record, settings, store
+from foreshard_rehearsal import buckets, device, host_group, imports, mirror, objects, record, settings, store
 
 _kept = []  # stores: a group does not keep the Python side of its own
 
@@ -36,6 +36,11 @@ def _change(module):
     imports.replace(module, "init_process_group", lambda original: _init(module, original))
     imports.replace(module, "new_group", _new_group)
     imports.replace(module, "get_backend", _get_backend)
+    if hasattr(module.ProcessGroup, "split_group"):
+        imports.replace(module.ProcessGroup, "split_group", _split)
+    else:  # older releases split in Python
+        imports.replace(module, "split_group", _split_into)
+    imports.replace(module, "_new_process_group_helper", _make)
     objects.change(module)
     mirror.change(module)
     buckets.change(module)
@@ -79,6 +84,41 @@ def _new_group(original):
         )
 
     return new_group
+
+
+def _split(original):
+    """The part's ranks are known here, and to NCCL only where the other ranks split too."""
+
+    def split_group(group, ranks, *arguments, **named):
+        if group.rank() in ranks:
+            device.next_split(len(ranks), ranks.index(group.rank()))
+        return original(group, ranks, *arguments, **named)
+
+    return split_group
+
+
+def _split_into(original):
+    def split_group(parent_pg=None, split_ranks=None, *arguments, **named):
+        own = sys.modules["torch.distributed"].get_rank(parent_pg)
+        for ranks in map(sorted, split_ranks or []):
+            if own in ranks:
+                device.next_split(len(ranks), ranks.index(own))
+        return original(parent_pg, split_ranks, *arguments, **named)
+
+    return split_group
+
+
+def _make(original):
+    """A group of a device that the script has named is split off at once from the one of all ranks."""
+
+    def _new_process_group_helper(group_size, group_rank, *arguments, **named):
+        device.next_split(group_size, group_rank)
+        try:
+            return original(group_size, group_rank, *arguments, **named)
+        finally:
+            device.next_split(0, 0)
+
+    return _new_process_group_helper
 
 
 def _get_backend(original):

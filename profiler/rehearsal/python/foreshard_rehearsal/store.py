@@ -52,6 +52,9 @@ def make(module):
                 self.set(key, desired)
             return self._values[key]
 
+        def clone(self):
+            return self
+
         def wait(self, keys, timeout=None):
             pass
 

@@ -31,9 +31,8 @@ AMPLE = "1024GiB"
 VARIABLES = {
     "alloc_conf": "PYTORCH_ALLOC_CONF",
     "cublas": "CUBLAS_WORKSPACE_CONFIG",
-    "gpu": "FORESHARD_REHEARSAL_GPU_TIMING",
 }
-ELSEWHERE = {"id", "kind", "job", "plan", "model", "world", "rank", "steps", "events", "sm", "loop", "device_bytes", *VARIABLES}
+ELSEWHERE = {"id", "kind", "job", "plan", "model", "world", "rank", "steps", "events", "sm", "loop", "device_bytes", "gpu", *VARIABLES}
 OF_TRAINER = {"impl", "autocast", "setup", "optim", "precision", "reshard", "accum_sync", "reentrant",
               "bucket_mb", "init_sync"}
 
@@ -94,6 +93,7 @@ def rehearse(case, configs):
         "--rank": case.get("rank", 0),
         "--steps": case.get("steps", 3) + bool(case.get("eval_every")),
         "--device-memory": case.get("device_bytes") or AMPLE,
+        "--gpu-timing": case.get("gpu") or "ready",
     }
     if case.get("sm", 90) != 90:
         options["--machine"] = MACHINES[case["sm"]]
