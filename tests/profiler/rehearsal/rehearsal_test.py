@@ -173,10 +173,9 @@ from torch.distributed.fsdp import fully_shard
 dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
 mesh = init_device_mesh("cuda", (2, 4), mesh_dim_names=("replicate", "shard"))
 net = torch.nn.Linear(64, 64, device="cuda"); fully_shard(net, mesh=mesh)
-part = dist.new_group([0, 3]); n = torch.tensor([2]).cuda(); dist.all_reduce(n, group=part)
+part = dist.new_group([0, 3]); n = torch.tensor([2]).cuda(); dist.all_reduce(n, group=part); print("sum", int(n))
 optim = torch.optim.SGD(net.parameters())
 for step in range(3): net(torch.ones(8, 64, device="cuda")).sum().backward(); optim.step()
-print("sum", int(n))
 """
         status, answer, error = self.rehearse(text, "--ranks", "8")
         self.assertEqual(status, 0, error)
