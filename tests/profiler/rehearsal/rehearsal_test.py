@@ -173,7 +173,7 @@ from torch.distributed.fsdp import fully_shard
 dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
 mesh = init_device_mesh("cuda", (2, 4), mesh_dim_names=("replicate", "shard"))
 net = torch.nn.Linear(64, 64, device="cuda"); fully_shard(net, mesh=mesh)
-part = dist.new_group([0, 3]); n = torch.tensor([2]).cuda(); dist.all_reduce(n, group=part); print("sum", int(n))
+part, other = dist.new_group([0, 3]), dist.new_group([1, 2]); n = torch.tensor([2]).cuda(); dist.all_reduce(n, group=part); print("sum", int(n))
 optim = torch.optim.SGD(net.parameters())
 for step in range(3): net(torch.ones(8, 64, device="cuda")).sum().backward(); optim.step()
 """

@@ -112,7 +112,8 @@ def _make(original):
     """A group of a device that the script has named is split off at once from the one of all ranks."""
 
     def _new_process_group_helper(group_size, group_rank, *arguments, **named):
-        device.next_split(group_size, group_rank)
+        if group_rank is not None:  # this rank is one of them
+            device.next_split(group_size, group_rank)
         try:
             return original(group_size, group_rank, *arguments, **named)
         finally:
