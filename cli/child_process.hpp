@@ -25,8 +25,8 @@ constexpr std::size_t kMostChildren = 64;  // at once
 Result<std::vector<int>> run_children(const std::vector<std::string>& command,
                                       const std::vector<Variables>& each, ChildOutput output);
 
-Result<int> run_child(const std::vector<std::string>& command,
-                      const Variables& variables, ChildOutput output = ChildOutput::its_own);
+Result<int> run_child(const std::vector<std::string>& command, const Variables& variables,
+                      ChildOutput output = ChildOutput::its_own);
 
 // Beside a file that is written, as both may be large. It goes with this object.
 class ScratchFolder {

@@ -150,8 +150,8 @@ Result<Collective::Answer> Collective::answer() const {
 Result<void> Collective::write(const Answer& answer) const {
   const auto& [time, source, network] = answer;
   const auto ns = std::llround(time.ns);
-  const double bus = simulator::bus_gb_s(operator_named(kind_), static_cast<double>(*bytes_), ranks_,
-                                         static_cast<double>(ns));
+  const double bus = simulator::bus_gb_s(operator_named(kind_), static_cast<double>(*bytes_),
+                                         ranks_, static_cast<double>(ns));
   const std::string algorithm(name_of(time.choice.algorithm));
   const std::string protocol(name_of(time.choice.protocol));
   nlohmann::ordered_json json{{"time_ns", ns},
@@ -196,9 +196,10 @@ void Collective::add_to(Options& options) {
                              "machine that `foreshard list machines` prints, or FILE.csv:ID for "
                              "one of your own",
                              false, "that of the recordings"});
-  options.choice("--kind", kind_,
-                 {"all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "transfer"},
-                 {"KIND", "collective; a transfer is one rank's to another", true});
+  options.choice(
+      "--kind", kind_,
+      {"all_gather", "reduce_scatter", "all_reduce", "all_to_all", "broadcast", "transfer"},
+      {"KIND", "collective; a transfer is one rank's to another", true});
   options.size("--bytes", bytes_,
                {"SIZE",
                 "size of the whole buffer, or of what one rank sends to all or to another, such as "

@@ -23,12 +23,12 @@ struct RehearsalQuestion {
   std::map<std::string, std::string> environment;  // added to its variables
   std::optional<int> asked_ranks;                  // none: one, or a launcher's number
   int ranks = 1, rank = 0, steps = 3;
-  std::string machine;             // as --machine takes it; empty: none
-  std::int64_t device_memory = 0;  // bytes of one device
-  double loss = 1;                 // what a float that was read is, where nobody has it
-  std::string routing;             // as --routing takes it; empty: as any other unknown values
-  std::string weights = "real";    // or "absent"
-  std::string data = "real";       // or as --data takes it
+  std::string machine;               // as --machine takes it; empty: none
+  std::int64_t device_memory = 0;    // bytes of one device
+  double loss = 1;                   // what a float that was read is, where nobody has it
+  std::string routing;               // as --routing takes it; empty: as any other unknown values
+  std::string weights = "real";      // or "absent"
+  std::string data = "real";         // or as --data takes it
   std::string gpu_timing = "ready";  // or "late"
 };
 

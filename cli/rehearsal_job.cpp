@@ -96,7 +96,7 @@ void RehearsalJob::add_torchrun(const RehearsalQuestion& question, Variables& al
 }
 
 Result<Variables> RehearsalJob::variables(const RehearsalQuestion& question,
-                                                        const std::string& folder) const {
+                                          const std::string& folder) const {
   const fs::path modules = fs::absolute(executor::module_directory());
   const std::string library = (modules / "libforeshard_rehearsal.so").string();
   const std::string beside = (modules / "rehearsal").string();

@@ -40,7 +40,8 @@ void unite_groups(std::vector<RankProgram>& programs) {
     }
     for (Program& step : program.programs) {
       for (Instruction& i : step.instructions) {
-        if (i.kind == foreshard::Kind::collective) i.group = united[static_cast<std::size_t>(i.group)];
+        if (i.kind == foreshard::Kind::collective)
+          i.group = united[static_cast<std::size_t>(i.group)];
       }
     }
   }

@@ -46,13 +46,16 @@ Result<void> check_routing(const std::string& law) {
 Result<void> check_data(const std::string& data) {
   constexpr std::string_view kColumns = "synthetic:";
   if (data == "real" || data == "synthetic") return {};
-  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ','; };
+  const auto is_of_name = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == ',';
+  };
   const std::string columns = data.starts_with(kColumns) ? data.substr(kColumns.size()) : "";
   const bool has_names = !columns.empty() && columns.front() != ',' && columns.back() != ',' &&
                          columns.find(",,") == std::string::npos;
   if (has_names && std::ranges::all_of(columns, is_of_name)) return {};
-  return fail("", "--data",
-              "'" + data + "' is no kind of data; expected real, synthetic, or synthetic:COLUMN,...");
+  return fail(
+      "", "--data",
+      "'" + data + "' is no kind of data; expected real, synthetic, or synthetic:COLUMN,...");
 }
 
 class Rehearse : public Command {
@@ -218,10 +221,10 @@ void Rehearse::add_to(Options& options) {
                  {"TIMING",
                   "whether the GPU has done what it was told when the host frees memory of it, or "
                   "as little as can be: the bounds of what record_stream holds back"});
-  options.text("--data", question_.data,
-               {"DATA",
-                "synthetic, or synthetic:COLUMN,...: load_dataset and tokenizers need no network",
-                false, "real"});
+  options.text(
+      "--data", question_.data,
+      {"DATA", "synthetic, or synthetic:COLUMN,...: load_dataset and tokenizers need no network",
+       false, "real"});
   options.texts("--vary", vary_,
                 {"WORDS", "more words of COMMAND, where {a,b} is each in turn; all are rehearsed"});
   options.output("-o,--output", output_, {"TRACE", "trace to write (.fst)", true});

@@ -36,10 +36,11 @@ Result<RankChoice> RankChoice::read(const std::string& rank, const std::string& 
     const auto [next, error] = std::from_chars(at, end, number);
     if (error != std::errc() || number < 0 || number >= kMostRanks ||
         (next != end && *next != ',')) {
-      return fail("", option,
-                  "'" + text + "' names no ranks; expected " +
-                      (choice.at_once_ ? "a list such as 0,4"
-                                       : "a number such as 3, a list such as 0,3,7, or all-shapes"));
+      return fail(
+          "", option,
+          "'" + text + "' names no ranks; expected " +
+              (choice.at_once_ ? "a list such as 0,4"
+                               : "a number such as 3, a list such as 0,3,7, or all-shapes"));
     }
     if (std::find(choice.ranks_.begin(), choice.ranks_.end(), number) == choice.ranks_.end()) {
       choice.ranks_.push_back(number);

@@ -90,7 +90,8 @@ class SetCheck {
     wrong(program_position(program) + ".steps[" + std::to_string(step) + "].instructions[" +
               std::to_string(instruction) + "]",
           "is a collective of group \"" + set_.programs[program].name(i.group) +
-              "\" at which ranks would wait for each other forever; expected that all of them come to it");
+              "\" at which ranks would wait for each other forever; expected that all of them come "
+              "to it");
   }
 
   // Of each communicator among the classes' lowest ranks.
@@ -115,9 +116,11 @@ class SetCheck {
         if (is_new || other->second.collectives == counts[g]) continue;
         return wrong(program_position(number) + ".steps[" + std::to_string(step) + "]",
                      "has " + std::to_string(counts[g]) + " collectives of group \"" +
-                         program.groups[g].name + "\", so that ranks would wait for each other "
-                         "forever; expected " + std::to_string(other->second.collectives) +
-                         ", as in programs[" + std::to_string(other->second.program) + "]");
+                         program.groups[g].name +
+                         "\", so that ranks would wait for each other "
+                         "forever; expected " +
+                         std::to_string(other->second.collectives) + ", as in programs[" +
+                         std::to_string(other->second.program) + "]");
       }
     }
   }

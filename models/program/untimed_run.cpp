@@ -15,7 +15,9 @@ using Communicator = std::pair<std::size_t, int>;  // a group's row and its firs
 class Rank {
  public:
   Rank(const RankProgram& program, int rank)
-      : program_(program), place_(place_in(program.groups, rank)), streams_(program.streams.size()) {
+      : program_(program),
+        place_(place_in(program.groups, rank)),
+        streams_(program.streams.size()) {
     open_step();
   }
 
@@ -79,7 +81,9 @@ class Rank {
     }
   }
 
-  bool is_reached(const std::optional<Record>& record) const { return !record || reached_[*record]; }
+  bool is_reached(const std::optional<Record>& record) const {
+    return !record || reached_[*record];
+  }
 
   bool issue() {
     bool has_issued = false;
@@ -133,10 +137,10 @@ class Rank {
 
   const RankProgram& program_;
   RankPlace place_;
-  Place at_;                                     // of the host
-  std::vector<std::optional<Record>> records_;   // by event of the step: the last one
-  std::vector<bool> reached_;                    // by record
-  std::vector<std::deque<Item>> streams_;        // what has a meaning without times
+  Place at_;                                                // of the host
+  std::vector<std::optional<Record>> records_;              // by event of the step: the last one
+  std::vector<bool> reached_;                               // by record
+  std::vector<std::deque<Item>> streams_;                   // what has a meaning without times
   std::map<Communicator, std::deque<std::size_t>> issued_;  // streams, in the order of collectives
 };
 
@@ -148,8 +152,8 @@ std::optional<EndlessWait> endless_wait(const RankPrograms& set) {
   ranks.reserve(set.programs.size());
   for (std::size_t p = 0; p < set.programs.size(); ++p) {
     const auto lowest = std::ranges::find(set.class_of_rank, static_cast<int>(p));
-    Rank& rank = ranks.emplace_back(set.programs[p],
-                                    static_cast<int>(lowest - set.class_of_rank.begin()));
+    Rank& rank =
+        ranks.emplace_back(set.programs[p], static_cast<int>(lowest - set.class_of_rank.begin()));
     for (std::size_t g = 0; g < rank.place().groups.size(); ++g) {
       members[{g, rank.place().groups[g].first_rank}].push_back(&rank);
     }
@@ -157,10 +161,12 @@ std::optional<EndlessWait> endless_wait(const RankPrograms& set) {
   for (bool moves = true; moves;) {
     moves = false;
     for (Rank& rank : ranks) moves |= rank.advance();
-    for (const auto& [communicator, of] : members) {
-      while (std::ranges::all_of(of, [&](const Rank* r) { return r->stands_at(communicator); })) {
-        for (Rank* const rank : of) rank->pass(communicator);
-        for (Rank* const rank : of) moves |= rank->advance();
+    for (const auto& row : members) {
+      const Communicator& communicator = row.first;
+      const auto stands = [&](const Rank* rank) { return rank->stands_at(communicator); };
+      while (std::ranges::all_of(row.second, stands)) {
+        for (Rank* const rank : row.second) rank->pass(communicator);
+        for (Rank* const rank : row.second) rank->advance();
         moves = true;
       }
     }

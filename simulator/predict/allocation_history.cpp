@@ -128,8 +128,8 @@ class HistoryMaker {
 
   EventLabels labels_of(const MemoryRecord& record) const {
     const auto instruction = static_cast<std::size_t>(record.instruction);
-    EventLabels labels =
-        labels_[rank_class_.program.number_of(record.step, prediction_.run.engine.steps)][instruction];
+    EventLabels labels = labels_[rank_class_.program.number_of(
+        record.step, prediction_.run.engine.steps)][instruction];
     labels.step = record.step;
     if (timeline_ == nullptr) return labels;
     labels.time_us = timeline_->done_ns(static_cast<std::size_t>(record.step), instruction) / 1000;

@@ -23,7 +23,8 @@ ProgramSet program_set(RankPrograms programs) {
 }
 
 AllocatorRules allocator_rules_on(const std::optional<Machine>& machine, Plan plan) {
-  if (describes_pytorch(plan.operators) && machine && !has_expandable_segments(*machine, plan.pytorch)) {
+  if (describes_pytorch(plan.operators) && machine &&
+      !has_expandable_segments(*machine, plan.pytorch)) {
     plan.allocator.expandable_segments = false;
   }
   return allocator_rules(plan);

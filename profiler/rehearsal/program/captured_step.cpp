@@ -84,9 +84,10 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
 // Throws where there is a fraction, an exponent or a number beyond the integer's range.
 template <typename Integer>
 Integer whole(const json& value) {
-  const bool fits = value.is_number_unsigned()
-                        ? std::in_range<Integer>(value.get<std::uint64_t>())
-                        : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  const bool fits =
+      value.is_number_unsigned()
+          ? std::in_range<Integer>(value.get<std::uint64_t>())
+          : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
   if (!fits) throw std::out_of_range("not a whole number");
   return value.get<Integer>();
 }

@@ -386,8 +386,7 @@ class Builder {
     const auto made_by = step_.operators.find(call.external);
     enter(profiled, made_by == step_.operators.end() ? nullptr : &made_by->second);
     switch (call.kind) {
-      case Called::collective:
-        return call.peer >= 0 ? transfers(call) : collective(call, profiled);
+      case Called::collective: return call.peer >= 0 ? transfers(call) : collective(call, profiled);
       case Called::copy: return copy(call);
       case Called::graph:
         return launch(call, bytes_key(Operator::opaque, 0), tables_.op("CUDA graph", 1), 0);
@@ -534,8 +533,8 @@ class Builder {
     }
     for (const char* const name : {"gather", "scatter"}) {
       if (!is_by(name)) continue;
-      return among_all(bytes_key(Operator::broadcast, all.bytes(), last.ranks),
-                       tables_.op(name, 1), last);
+      return among_all(bytes_key(Operator::broadcast, all.bytes(), last.ranks), tables_.op(name, 1),
+                       last);
     }
     with.erase(last.rank);
     beside_each_other(with, last.stream);

@@ -172,7 +172,8 @@ TEST(ForeignProgram, IsDrawnWithItsOwnNames) {
   }
   EXPECT_EQ(events, expected);
   const std::string listing =
-      to_text(p.run.classes[0].program, p.run.classes[0].program.programs[1], p.run.classes[0].program.tree);
+      to_text(p.run.classes[0].program, p.run.classes[0].program.programs[1],
+              p.run.classes[0].program.tree);
   EXPECT_NE(listing.find("paged_copy: memory_bound"), std::string::npos) << listing;
   EXPECT_NE(listing.find("over data outer"), std::string::npos) << listing;
   EXPECT_EQ(allocation_history(p, 3).streams.back(), "stream 8");
@@ -313,23 +314,24 @@ TEST(ForeignProgram, ProgramsThatWaitForEachOtherForeverAreRefused) {
   ForeignProgram swapped = on_one_stream;
   std::swap(swapped.of_group(kPipe), swapped.of_group(kWorld));
   EXPECT_EQ(text_of(on_one_stream, on_one_stream), "");
-  EXPECT_EQ(
-      text_of(on_one_stream, swapped),
-      "file: programs[0].steps[1].instructions[27]: is a collective of group \"world\" at which ranks "
-      "would wait for each other forever; expected that all of them come to it");
+  EXPECT_EQ(text_of(on_one_stream, swapped),
+            "file: programs[0].steps[1].instructions[27]: is a collective of group \"world\" at "
+            "which ranks "
+            "would wait for each other forever; expected that all of them come to it");
   EXPECT_THROW((void)predict(program_set(two_classes(on_one_stream, swapped)), with_records()),
                std::logic_error);
 
   ForeignProgram fewer;
   fewer.erase(kPipe);
-  EXPECT_EQ(
-      text_of({}, fewer),
-      "file: programs[1].steps[1]: has 0 collectives of group \"pipe\", so that ranks would wait for "
-      "each other forever; expected 1, as in programs[0]");
+  EXPECT_EQ(text_of({}, fewer),
+            "file: programs[1].steps[1]: has 0 collectives of group \"pipe\", so that ranks would "
+            "wait for "
+            "each other forever; expected 1, as in programs[0]");
 
   ForeignProgram longer;
   longer.program().programs.push_back(longer.step());
-  EXPECT_EQ(text_of({}, longer), "file: programs[1].steps: counts 3; expected 2, as in programs[0]");
+  EXPECT_EQ(text_of({}, longer),
+            "file: programs[1].steps: counts 3; expected 2, as in programs[0]");
 }
 
 // Stages of a pipeline: what one issues in its own group the other does not, and in the group of both the one

@@ -121,7 +121,8 @@ TEST(RehearsedProgram, KernelsOfOneOperatorShareItsCost) {
 }
 
 // The collectives of rank 5, the second of ranks 1, 5, 9 and 13.
-std::vector<std::string> collectives_of(const std::string& log, const std::string& by = "c10d::send") {
+std::vector<std::string> collectives_of(const std::string& log,
+                                        const std::string& by = "c10d::send") {
   CapturedStep step;
   std::istringstream lines(log);
   step.log = parse_device_log(lines);
@@ -134,8 +135,8 @@ std::vector<std::string> collectives_of(const std::string& log, const std::strin
     if (i.kind != Kind::collective) continue;
     const GroupInfo& group = made.program.groups[static_cast<std::size_t>(i.group)];
     const CostKey& key = made.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
-    found.push_back(std::string(made.program.operator_name(i)) + ": " + foreshard::text(key) + " on " +
-                    made.program.name(i.stream) + " in " + group.name + " from " +
+    found.push_back(std::string(made.program.operator_name(i)) + ": " + foreshard::text(key) +
+                    " on " + made.program.name(i.stream) + " in " + group.name + " from " +
                     std::to_string(group.first));
   }
   return found;
