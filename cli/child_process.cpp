@@ -76,7 +76,7 @@ Result<std::vector<int>> run_children(const std::vector<std::string>& command,
   std::optional<Error> error;
   int failure = 0;
   std::size_t running = 0;
-  for (std::size_t n = 0; n < each.size() && !error; ++n) {
+  for (std::size_t n = 0; n < each.size(); ++n) {
     pid_t process = 0;
     if (const int number = start(command, each[n], output, process); number != 0) {
       error = Error{

@@ -150,6 +150,7 @@ ordered_json RehearsalAnswer::question_json() const {
   return {{"command", question_.command},
           {"ranks", question_.ranks},
           {"rank", question_.rank},
+          {"real_ranks", question_.real_ranks},
           {"steps", question_.steps},
           {"machine", question_.machine.empty() ? ordered_json() : ordered_json(question_.machine)},
           {"device_memory_bytes", question_.device_memory},

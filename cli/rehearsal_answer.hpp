@@ -23,6 +23,7 @@ struct RehearsalQuestion {
   std::map<std::string, std::string> environment;  // added to its variables
   std::optional<int> asked_ranks;                  // none: one, or a launcher's number
   int ranks = 1, rank = 0, steps = 3;
+  std::vector<int> real_ranks;       // that ran at the same time; empty: one alone
   std::string machine;               // as --machine takes it; empty: none
   std::int64_t device_memory = 0;    // bytes of one device
   double loss = 1;                   // what a float that was read is, where nobody has it

@@ -141,6 +141,7 @@ Result<std::vector<RehearsalAnswer>> RehearsalJob::run(RehearsalQuestion questio
   const fs::path meeting = fs::absolute(folder_.path()) / std::to_string(++runs_);
   fs::create_directory(meeting, ignored);
   const auto folder_of = [&](int rank) { return meeting / ("rank" + std::to_string(rank)); };
+  if (ranks.size() > 1) question.real_ranks = ranks;
   std::string list;
   for (const int rank : ranks) list += (list.empty() ? "" : ",") + std::to_string(rank);
   std::vector<Variables> each;

@@ -95,8 +95,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
 
     {"gui/models/base", {"models/program", "traces"}},
     {"gui/models/timeline",
-     {"gui/models/base", "simulator/costs", "profiler/analysis", "traces", "models/hardware",
-      "models/plan", "models/program"}},
+     {"gui/models/base", "simulator/costs", "simulator/network", "profiler/analysis", "traces",
+      "models/hardware", "models/plan", "models/program"}},
     {"gui/models/memory",
      {"gui/models/base", "simulator/predict", "profiler/analysis", "profiler/replay", "traces",
       "traces/allocator", "traces/open", "traces/snapshot", "models/allocator", "models/program"}},

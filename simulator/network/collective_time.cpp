@@ -20,12 +20,6 @@ bool is_direct(Operator op) {
   return op == Operator::all_to_all || op == Operator::transfer;
 }
 
-// Of the bytes that its key counts, what each rank sends at least.
-double sent_share(Operator op, double ranks) {
-  const bool sends_all = op == Operator::broadcast || op == Operator::transfer;
-  return sends_all ? 1 : passes(op) * (ranks - 1) / ranks;
-}
-
 bool is_instance_of(const Machine& machine, const Machine& part) {
   return machine.name == part.name && !machine.network.empty();
 }
@@ -244,6 +238,11 @@ CollectiveTime CollectiveNetwork::time(Operator op, double bytes, const GroupPla
   time.memory_bytes =
       memory_bytes(time.choice.algorithm, op, bytes, static_cast<double>(place.ranks));
   return time;
+}
+
+double sent_share(Operator op, double ranks) {
+  const bool sends_all = op == Operator::broadcast || op == Operator::transfer;
+  return sends_all ? 1 : passes(op) * (ranks - 1) / ranks;
 }
 
 std::int64_t largest_node(const Machine& machine) {

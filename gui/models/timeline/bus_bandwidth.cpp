@@ -2,6 +2,7 @@
 
 #include "models/program/operators.hpp"
 #include "simulator/costs/key_facts.hpp"
+#include "simulator/network/collective_time.hpp"
 #include "traces/metadata.hpp"
 #include "traces/recorded_machine.hpp"
 
@@ -14,9 +15,7 @@ std::optional<double> bus_bytes(const traces::Trace& trace, const traces::Event&
   }
   const auto ranks = static_cast<double>(key.dims[1]);
   if (ranks < 2) return std::nullopt;
-  // A reduction to all is one to shards and their gathering.
-  const double passes = key.op == Operator::all_reduce ? 2 : 1;
-  return passes * (ranks - 1) / ranks * simulator::payload_bytes(key);
+  return simulator::sent_share(key.op, ranks) * simulator::payload_bytes(key);
 }
 
 std::optional<double> peak_bus_bandwidth(const traces::Trace& trace, int rank) {

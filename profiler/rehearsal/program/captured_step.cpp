@@ -30,7 +30,15 @@ std::uint64_t handle(const std::string& text) {
   return value;
 }
 
-// The rest of a line of the log behind its kind. False: there is no such kind of call.
+// Beyond these what is computed of them would overflow.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
+constexpr int kMostRanks = 100'000;
+
+bool is_between(std::int64_t value, std::int64_t least, std::int64_t most) {
+  return least <= value && value <= most;
+}
+
+// The rest of a line of the log behind its kind. False: there is no such call.
 bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& call) {
   std::string stream, event, skipped;
   if (kind == "WAIT") {
@@ -78,7 +86,7 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
       break;
     default: break;
   }
-  return true;
+  return is_between(call.bytes, 0, kMostBytes) && is_between(call.ranks, 0, kMostRanks);
 }
 
 // Throws where there is a fraction, an exponent or a number beyond the integer's range.
@@ -185,8 +193,11 @@ Result<void> parse_operators(std::string_view text, const std::string& file, Cap
       for (const json& value : row.at(3)) made.arguments.push_back(argument(value));
     }
     for (const json& group : all.at("groups")) {
-      step.groups[whole<std::uint64_t>(group.at("communicator"))] = {
-          group.at("name"), whole_numbers<int>(group.at("ranks"))};
+      CapturedGroup& made = step.groups[whole<std::uint64_t>(group.at("communicator"))];
+      made = {group.at("name"), whole_numbers<int>(group.at("ranks"))};
+      for (const int rank : made.ranks) {
+        if (!is_between(rank, 0, kMostRanks)) throw std::out_of_range("rank");
+      }
     }
     step.parameters = addresses("parameters");
     step.gradients = addresses("gradients");

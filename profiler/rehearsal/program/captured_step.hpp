@@ -90,7 +90,7 @@ struct CapturedStep {
 // `folder` is the hooks' own. Errors name the file of it that is damaged.
 Result<CapturedStep> read_captured_step(const std::string& folder);
 
-// Parts of it. Lines of the log that are of no known kind are passed over.
+// Parts of it. Lines of the log that are of no known kind, or of more bytes or ranks than there can be, are passed over.
 DeviceLog parse_device_log(std::istream& text);
 // Operators, groups and tensors of `step`.
 Result<void> parse_operators(std::string_view json, const std::string& file, CapturedStep& step);

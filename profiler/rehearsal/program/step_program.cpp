@@ -142,7 +142,8 @@ class Tables {
 
   // Groups of so many ranks beside each other, of which one begins at rank `lowest`.
   Group tiled(const std::string& name, int ranks, int stride, int lowest) {
-    const int in_tile = stride > 0 ? lowest % (ranks * stride) : 0;
+    const std::int64_t tile = std::int64_t{ranks} * std::max(stride, 1);
+    const auto in_tile = static_cast<int>(lowest % tile);
     return intern({name, ranks, std::max(stride, 1), in_tile < stride ? 0 : in_tile});
   }
 

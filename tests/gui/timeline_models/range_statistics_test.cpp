@@ -83,6 +83,10 @@ TEST(BusBandwidth, CountsWhatEachRanksLinkCarries) {
   EXPECT_DOUBLE_EQ(bytes_of("all_gather bf16 436224000 8").value(), 436'224'000.0 * 7 / 8);
   EXPECT_DOUBLE_EQ(bytes_of("reduce_scatter fp32 800 4").value(), 600);
   EXPECT_DOUBLE_EQ(bytes_of("all_reduce fp64 264 8").value(), 462);
+  // A broadcast and a transfer go over it whole.
+  EXPECT_DOUBLE_EQ(bytes_of("broadcast fp32 800 4").value(), 800);
+  EXPECT_DOUBLE_EQ(bytes_of("transfer fp32 800 2").value(), 800);
+  EXPECT_DOUBLE_EQ(bytes_of("all_to_all fp32 800 4").value(), 600);
   EXPECT_FALSE(bytes_of("all_gather bf16 1000 1").has_value());
   EXPECT_FALSE(bytes_of("matmul bf16 8 8 8 0").has_value());
   EXPECT_FALSE(bytes_of("").has_value());

@@ -9,7 +9,7 @@ from foreshard_rehearsal import imports, record, settings
 ROWS = 256 + 64 * settings.RANKS  # of which each rank has its share
 _TEXT = "Every rank gathers the shards of a block before the block runs. " * 128  # 8,192 bytes
 _MESSAGES = [{"role": "user", "content": _TEXT[:256]}, {"role": "assistant", "content": _TEXT}]
-_VALUES = {"messages": _MESSAGES, "prompt": _TEXT[:256], "label": 0, "labels": 0}  # of columns that are no text
+_VALUES = {"messages": _MESSAGES, "prompt": _TEXT[:256], "label": 0, "labels": 0}  # _TEXT in all other columns
 _SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
 _USUAL_VOCABULARY = 32_000
 _FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")

@@ -188,7 +188,8 @@ TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
   std::istringstream text(
       "1 2 7 9 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\nnonsense\n\n1 2 0 0 STREAM 0x1010 -2\n"
       "1 2 8 0 WAIT stream 0x1010\n1 2 9 0 COLLECTIVE 0x1010 all_gather 4 512 0xff\n1 2 3 4 FUTURE "
-      "x\n");
+      "x\n1 2 9 0 COLLECTIVE 0x1010 all_gather 4 9000000000000000000 0xff 0 -1 0\n"
+      "1 2 9 0 COLLECTIVE 0x1010 all_gather 2000000000 512 0xff 0 -1 0\n");
   const DeviceLog log = parse_device_log(text);
   ASSERT_EQ(log.calls.size(), 3u);
   EXPECT_EQ(log.calls[0].what, "_Z1kv");
@@ -201,14 +202,17 @@ TEST(DeviceLog, PassesOverWhatItDoesNotKnow) {
 }
 
 TEST(CapturedOperators, DamagedFilesAreNamed) {
-  for (const char* text :
-       {"", "{", "[]", R"({"operators": {"1": [7]}})",
-        R"({"operators": {"x": ["a", null, false, []]}, "groups": [], "tensors": {}})",
-        R"({"operators": {"1": ["a", null, false, [[1e21, 1, "int8", []]]]}})",
-        R"({"operators": {"1": ["a", null, false, [[1, 9e18, "int8", []]]]}})",
-        R"({"operators": {"1": ["a", null, false, [[1, 9000000000000000000, "int8", []]]]}})",
-        R"({"operators": {}, "groups": [{"communicator": 1, "name": "g", "ranks": [1e10]}]})",
-        R"({"operators": {}, "groups": [], "tensors": {"parameters": [9.38704e+20]}})"}) {
+  for (
+      const char* text :
+      {"", "{", "[]", R"({"operators": {"1": [7]}})",
+       R"({"operators": {"x": ["a", null, false, []]}, "groups": [], "tensors": {}})",
+       R"({"operators": {"1": ["a", null, false, [[1e21, 1, "int8", []]]]}})",
+       R"({"operators": {"1": ["a", null, false, [[1, 9e18, "int8", []]]]}})",
+       R"({"operators": {"1": ["a", null, false, [[1, 9000000000000000000, "int8", []]]]}})",
+       R"({"operators": {}, "groups": [{"communicator": 1, "name": "g", "ranks": [1e10]}]})",
+       R"({"operators": {}, "groups": [{"communicator": 1, "name": "g", "ranks": [0, 2147483647]}]})",
+       R"({"operators": {}, "groups": [{"communicator": 1, "name": "g", "ranks": [-1]}]})",
+       R"({"operators": {}, "groups": [], "tensors": {"parameters": [9.38704e+20]}})"}) {
     CapturedStep step;
     const auto read = parse_operators(text, "operators.json", step);
     ASSERT_FALSE(read) << text;
