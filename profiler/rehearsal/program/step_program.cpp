@@ -389,8 +389,7 @@ class Builder {
     switch (call.kind) {
       case Called::collective: return call.peer >= 0 ? transfers(call) : collective(call, profiled);
       case Called::copy: return copy(call);
-      case Called::graph:
-        return launch(call, bytes_key(Operator::opaque, 0), tables_.op("CUDA graph", 1), 0);
+      case Called::graph: return unpriced(call, "CUDA graph");
       case Called::set:
         return launch(call, bytes_key(Operator::fill_zero, call.bytes), tables_.op("fill_zero", 1),
                       call.external);
@@ -449,6 +448,10 @@ class Builder {
     ++i.reads;
   }
 
+  void unpriced(const DeviceCall& call, const std::string& name) {
+    launch(call, bytes_key(Operator::opaque, 0), tables_.op(name, 1), 0);
+  }
+
   void kernel(const DeviceCall& call, const ProfiledCall& profiled) {
     Work& work = works_.at(owner(call));
     if (work.op == kNone) describe(work, call, profiled);
@@ -489,6 +492,7 @@ class Builder {
         !is_collective(key.op)) {
       key = collective_key(call);
     }
+    if (!is_collective(key.op)) return unpriced(call, call.what);
     const bool is_named = foreshard::name(key.op) == call.what;
     const OperatorId op = is_named ? kNone : tables_.op(call.what, 1);
     append(Kind::collective, tables_.stream(call.stream), key, op).group = group;
