@@ -400,9 +400,10 @@ class Builder {
   void enter(const ProfiledCall& profiled, const CapturedOperator* made_by) {
     unit_ = tables_.unit(profiled.unit);
     module_ = made_by == nullptr ? kNone : tables_.module(made_by->module);
+    const bool is_in_module = made_by != nullptr && !made_by->module.empty();
     if (made_by != nullptr && made_by->is_again) {
       phase_ = Phase::recompute;
-    } else if (profiled.phase == "forward") {
+    } else if (profiled.phase == "forward" || (profiled.phase.empty() && is_in_module)) {
       if (phase_ == Phase::backward || is_after_backward_) ++micro_step_;
       phase_ = Phase::forward;
       is_after_backward_ = false;

@@ -120,6 +120,22 @@ TEST(RehearsedProgram, KernelsOfOneOperatorShareItsCost) {
   }
 }
 
+// Without FSDP no range says so.
+TEST(RehearsedProgram, WhatAModuleRunsIsForward) {
+  CapturedStep step;
+  std::istringstream lines(
+      "1 2 1 7 PRODUCT (nil) 8 8 8 1\n2 2 2 8 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\n");
+  step.log = parse_device_log(lines);
+  step.operators[7] = {"aten::mm", "layer", false, {}};
+  step.operators[8] = {"aten::mean", "", false, {}};
+  const RankProgram program = step_program(step).program;
+  std::vector<Phase> phases;
+  for (const Instruction& i : program.step(1).instructions) {
+    if (i.kind == Kind::launch) phases.push_back(i.phase);
+  }
+  EXPECT_EQ(phases, (std::vector{Phase::forward, Phase::loss}));
+}
+
 // The collectives of rank 5, the second of ranks 1, 5, 9 and 13.
 std::vector<std::string> collectives_of(const std::string& log,
                                         const std::string& by = "c10d::send") {
