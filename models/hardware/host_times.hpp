@@ -18,6 +18,9 @@ struct HostTime {
 // the phase and name comes first, then one for the name, for the phase, for all; without any, no time.
 HostTime host_time(std::string_view what, std::string_view phase, std::string_view name);
 
+// A range of this name is one call of the host's, whatever the program lists in it: the launch of a CUDA graph.
+inline constexpr std::string_view kGraphLaunch = "cudaGraphLaunch";
+
 // How many times as long as that host the hosts of a machine of the catalogue take.
 double relative_host_time(std::string_view machine_id);
 

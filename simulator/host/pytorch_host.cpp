@@ -139,6 +139,7 @@ class HostPricer {
     checkpointed_ = checkpointed_layers(program_, step);
     find_compiled_layers(step);
     in_region_ = {};
+    in_graph_ = false;
     IssueTimes times;
     times.reserve(step.instructions.size());
     for (const Instruction& i : step.instructions)
@@ -165,6 +166,10 @@ class HostPricer {
   }
 
   double ns(const Instruction& i) {
+    const bool is_around_graph = (i.kind == Kind::range_begin || i.kind == Kind::range_end) &&
+                                 program_.name(i.target) == kGraphLaunch;
+    if (is_around_graph) in_graph_ = i.kind == Kind::range_begin;
+    if (in_graph_ && !is_around_graph) return 0;
     switch (i.kind) {
       case Kind::launch: return launch_ns(i);
       case Kind::alloc: return allocations_[category_of(i)];
@@ -267,6 +272,7 @@ class HostPricer {
   std::array<double, kWayNames.size()> regions_{};
   CheckpointedLayers checkpointed_, compiled_;
   Region in_region_;
+  bool in_graph_ = false;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   profiler::CapturedStep step;
   std::istringstream log{std::string(text.substr(0, middle))};
   step.log = profiler::parse_device_log(log);
+  step.graphs = step.log.graphs;
   if (!profiler::parse_operators(text.substr(middle + 2), "fuzz", step)) return 0;
   const profiler::RehearsedProgram made = profiler::step_program(step);
   (void)check_program(made.program, "fuzz", "program");

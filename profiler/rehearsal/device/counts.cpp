@@ -17,6 +17,8 @@ Counts& counts() {
   return counts;
 }
 
+thread_local bool counts_waits = true;
+
 template <class Change>
 void change(cudaStream_t stream, Change change) {
   const std::lock_guard lock(mutex);
@@ -89,6 +91,7 @@ void count_collective(cudaStream_t stream, const char* kind, int ranks, std::siz
 }
 
 void count_wait() {
+  if (!counts_waits) return;
   const std::lock_guard lock(mutex);
   ++counts().host_waits;
 }
@@ -107,6 +110,10 @@ const char* foreshard_rehearsal_counts() {
   json = as_json(counts());
   counts() = {};
   return json.c_str();
+}
+
+void foreshard_rehearsal_count_waits(int counts) {
+  foreshard::rehearsal::counts_waits = counts != 0;
 }
 
 void foreshard_rehearsal_mark(const char* text) {

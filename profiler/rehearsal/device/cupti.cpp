@@ -19,6 +19,7 @@
 
 #include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/devices.hpp"
+#include "profiler/rehearsal/device/streams.hpp"
 
 namespace foreshard::rehearsal {
 namespace {
@@ -129,6 +130,21 @@ Record work(Records& all, CUpti_ActivityKind kind, cudaStream_t stream, std::uin
   return record;
 }
 
+void add_kernel(Records& all, const char* name, const Launch& launch, std::uint64_t at) {
+  auto record =
+      work<CUpti_ActivityKernel10>(all, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, launch.stream, at);
+  record.gridX = static_cast<std::int32_t>(launch.grid.x);
+  record.gridY = static_cast<std::int32_t>(launch.grid.y);
+  record.gridZ = static_cast<std::int32_t>(launch.grid.z);
+  record.blockX = static_cast<std::int32_t>(launch.block.x);
+  record.blockY = static_cast<std::int32_t>(launch.block.y);
+  record.blockZ = static_cast<std::int32_t>(launch.block.z);
+  record.dynamicSharedMemory = static_cast<std::int32_t>(launch.shared_bytes);
+  record.registersPerThread = kRegistersPerThread;
+  record.name = name;
+  all.add(record);
+}
+
 CUpti_ActivityMemcpyKind copy_kind(bool is_to_device, bool is_from_device) {
   if (is_to_device)
     return is_from_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
@@ -148,23 +164,27 @@ std::size_t bytes_of(CUpti_ActivityKind kind) {
 }  // namespace
 
 CallId record_kernel(const char* name, const Launch& launch) {
+  const auto graph = captured_graph(launch.stream);
+  Records& all = records();
+  const std::lock_guard lock(all.mutex);
+  if (graph != nullptr) graph->kernels.push_back({name, launch});
+  if (!is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) return {};
+  const std::uint64_t at = now();
+  add_call(all, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, at);
+  add_kernel(all, name, launch, at);
+  return last_call(all);
+}
+
+CallId record_graph(const std::vector<NamedLaunch>& kernels, cudaStream_t stream) {
   if (!is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) return {};
   Records& all = records();
   const std::lock_guard lock(all.mutex);
   const std::uint64_t at = now();
-  add_call(all, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, at);
-  auto record =
-      work<CUpti_ActivityKernel10>(all, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, launch.stream, at);
-  record.gridX = static_cast<std::int32_t>(launch.grid.x);
-  record.gridY = static_cast<std::int32_t>(launch.grid.y);
-  record.gridZ = static_cast<std::int32_t>(launch.grid.z);
-  record.blockX = static_cast<std::int32_t>(launch.block.x);
-  record.blockY = static_cast<std::int32_t>(launch.block.y);
-  record.blockZ = static_cast<std::int32_t>(launch.block.z);
-  record.dynamicSharedMemory = static_cast<std::int32_t>(launch.shared_bytes);
-  record.registersPerThread = kRegistersPerThread;
-  record.name = name;
-  all.add(record);
+  add_call(all, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, at);
+  for (NamedLaunch kernel : kernels) {
+    kernel.launch.stream = stream;
+    add_kernel(all, kernel.name, kernel.launch, at);
+  }
   return last_call(all);
 }
 

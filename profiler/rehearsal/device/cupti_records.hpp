@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <driver_types.h>
 
@@ -23,6 +24,8 @@ enum class OrderingCall : std::uint8_t {
 };
 
 CallId record_kernel(const char* name, const Launch& launch);
+// A CUDA graph's, which one call launches.
+CallId record_graph(const std::vector<NamedLaunch>& kernels, cudaStream_t stream);
 CallId record_copy(cudaStream_t stream, bool is_to_device, bool is_from_device, std::size_t bytes);
 CallId record_memset(cudaStream_t stream, int value, std::size_t bytes);
 CallId record_call(OrderingCall call);

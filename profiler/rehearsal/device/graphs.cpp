@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "profiler/rehearsal/device/cupti_records.hpp"
 #include "profiler/rehearsal/device/devices.hpp"
 #include "profiler/rehearsal/device/log.hpp"
 #include "profiler/rehearsal/device/refusal.hpp"
@@ -40,7 +41,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const std::shared_ptr<Graph>& graph = of(executable);
   if (captured_graph(stream) != nullptr) stop("a CUDA graph within a CUDA graph is not described");
-  log_line({}, "GRAPH %p", static_cast<void*>(stream));
+  log_line(record_graph(graph->kernels, stream), "GRAPH %p %llu", static_cast<void*>(stream),
+           static_cast<unsigned long long>(graph->id));
   count_graph(graph->counts);
   work(stream, graph->nanoseconds);
   for (const auto& function : graph->host_functions) function();

@@ -56,6 +56,10 @@ extern "C" {
 // until the calling thread calls again.
 const char* foreshard_rehearsal_counts(void);
 
+// Whether waits of the calling thread are counted, as they are until this is called: those of a
+// profiler that the hooks end are none of the script's.
+void foreshard_rehearsal_count_waits(int counts);
+
 // What the device could not know and took to be nothing, such as workspaces of libraries, of all
 // threads since the process began: sentences, one a line, each once. The text is valid until the
 // calling thread calls again.

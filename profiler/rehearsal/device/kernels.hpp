@@ -17,6 +17,11 @@ struct Launch {
   cudaStream_t stream;
 };
 
+struct NamedLaunch {
+  const char* name;
+  Launch launch;
+};
+
 // The name must last as long as the process.
 void launch(const char* name, const Launch& launch);
 

@@ -9,7 +9,9 @@
 //     and of sends and receives the other one's, -1 of all else, and the number of NCCL's group, 0 for none
 //   COPY stream direction bytes                      SET stream bytes
 //   RECORD stream event                              AWAIT stream event
-//   WAIT stream|event|device handle                  GRAPH stream
+//   WAIT stream|event|device handle
+//   CAPTURE stream graph, CAPTURED graph: the calls between them go into the graph of that number
+//   GRAPH stream graph, where it is launched
 //   STREAM stream priority, for each that there is when a log begins, and when one is made
 //   MALLOC address bytes                             FREE address bytes
 //   MARK text

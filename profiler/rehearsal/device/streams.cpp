@@ -301,6 +301,8 @@ cudaError_t begin_capture(cudaStream_t stream) {
   if (found->graph != nullptr) return cudaErrorIllegalState;
   found->graph = std::make_shared<Graph>();
   found->graph->id = ++last_capture;
+  log_line({}, "CAPTURE %p %llu", static_cast<void*>(stream),
+           static_cast<unsigned long long>(last_capture));
   ++captures;
   return cudaSuccess;
 }
@@ -310,6 +312,7 @@ cudaError_t end_capture(cudaStream_t stream, std::shared_ptr<Graph>& graph) {
   const Stream* found = find(stream);
   if (found == nullptr || found->graph == nullptr) return cudaErrorIllegalState;
   graph = found->graph;
+  log_line({}, "CAPTURED %llu", static_cast<unsigned long long>(graph->id));
   for (auto& [handle, joined] : streams()) {
     if (joined.graph != graph) continue;
     joined.graph = nullptr;

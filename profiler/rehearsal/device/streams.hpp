@@ -20,15 +20,17 @@
 #include <driver_types.h>
 
 #include "profiler/rehearsal/device/counts.hpp"
+#include "profiler/rehearsal/device/kernels.hpp"
 
 namespace foreshard::rehearsal {
 
-// What launches of it do: counts, and functions of the host in the order in which they were
-// captured.
+// What launches of it do: counts, and kernels and functions of the host in the order in which they
+// were captured.
 struct Graph {
   std::uint64_t id = 0;  // of the capture
   Counts counts;
   std::int64_t nanoseconds = 0;  // of all its work, one after the other
+  std::vector<NamedLaunch> kernels;
   std::vector<std::function<void()>> host_functions;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -78,6 +79,7 @@ bool read_call(std::istringstream& line, const std::string& kind, DeviceCall& ca
       for (std::int64_t& size : call.product) line >> size;
       break;
     case Called::copy: line >> call.what >> call.bytes; break;
+    case Called::graph: line >> call.graph; break;
     case Called::set: line >> call.bytes; break;
     case Called::record:
     case Called::await:
@@ -155,6 +157,7 @@ std::int64_t TensorArgument::bytes() const {
 
 DeviceLog parse_device_log(std::istream& text) {
   DeviceLog log;
+  CapturedGraph* captured = nullptr;  // what calls go into
   std::string row;
   while (std::getline(text, row)) {
     std::istringstream line(row);
@@ -166,8 +169,16 @@ DeviceLog parse_device_log(std::istream& text) {
       int priority = 0;
       line >> stream >> priority;
       log.priorities[handle(stream)] = priority;
+    } else if (kind == "CAPTURE") {
+      std::string stream;
+      std::uint64_t graph = 0;
+      line >> stream >> graph;
+      captured = &log.graphs[graph];
+      captured->stream = handle(stream);
+    } else if (kind == "CAPTURED") {
+      captured = nullptr;
     } else if (read_call(line, kind, call)) {
-      log.calls.push_back(std::move(call));
+      (captured == nullptr ? log.calls : captured->calls).push_back(std::move(call));
     }
   }
   return log;
@@ -189,6 +200,7 @@ Result<void> parse_operators(std::string_view text, const std::string& file, Cap
       CapturedOperator& made = step.operators[std::stoll(id)];
       made.name = row.at(0);
       if (row.at(1).is_string()) made.module = row.at(1);
+      made.is_of_model = row.at(1).is_string() && made.module.empty();
       made.is_again = row.at(2);
       for (const json& value : row.at(3)) made.arguments.push_back(argument(value));
     }
@@ -208,20 +220,41 @@ Result<void> parse_operators(std::string_view text, const std::string& file, Cap
   return {};
 }
 
-Result<CapturedStep> read_captured_step(const std::string& folder) {
-  CapturedStep step;
-  auto profiles = traces::import_kineto({folder + "/profile.json"});
-  if (!profiles) return tl::unexpected(profiles.error());
-  step.profile = std::move(profiles->front());
-  std::ifstream log(folder + "/device.log");
-  step.log = parse_device_log(log);
-  auto allocations = traces::read_snapshot(folder + "/allocations.pickle");
-  if (!allocations) return tl::unexpected(allocations.error());
-  step.allocations = std::move(*allocations);
+namespace {
+
+// What a folder has of the step or of a graph. Numbers of calls, operators and graphs are the process's, so that
+// those of one folder are no other's.
+Result<traces::Trace> read_profiled(const std::string& folder, CapturedStep& step, DeviceLog& log) {
+  std::ifstream lines(folder + "/device.log");
+  log = parse_device_log(lines);
   const std::string operators = folder + "/operators.json";
   const auto text = read_text_file(operators, "the operators of a rehearsal", 512 * kMiB);
   if (!text) return tl::unexpected(text.error());
   if (auto ok = parse_operators(*text, operators, step); !ok) return tl::unexpected(ok.error());
+  auto profiles = traces::import_kineto({folder + "/profile.json"});
+  if (!profiles) return tl::unexpected(profiles.error());
+  return std::move(profiles->front());
+}
+
+}  // namespace
+
+Result<CapturedStep> read_captured_step(const std::string& folder) {
+  CapturedStep step;
+  for (int n = 1;; ++n) {
+    const std::string of_graph = folder + "/graph-" + std::to_string(n);
+    if (!std::filesystem::exists(of_graph + "/operators.json")) break;
+    DeviceLog log;
+    auto profile = read_profiled(of_graph, step, log);
+    if (!profile) return tl::unexpected(profile.error());
+    for (auto& [number, graph] : log.graphs) graph.profile = *profile;
+    step.graphs.merge(log.graphs);
+  }
+  auto profile = read_profiled(folder, step, step.log);
+  if (!profile) return tl::unexpected(profile.error());
+  step.profile = std::move(*profile);
+  auto allocations = traces::read_snapshot(folder + "/allocations.pickle");
+  if (!allocations) return tl::unexpected(allocations.error());
+  step.allocations = std::move(*allocations);
   return step;
 }
 

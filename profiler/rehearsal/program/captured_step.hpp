@@ -28,7 +28,7 @@ struct DeviceCall {
     collective,
     copy,
     set,
-    graph,        // a CUDA graph, of whose work nothing is known
+    graph,        // a CUDA graph is launched
     record,       // `event` on `stream`
     await,        // `stream` waits for `event`
     wait_event,   // the host waits for `event`,
@@ -44,14 +44,23 @@ struct DeviceCall {
   int ranks = 0;                          // of collectives
   int rank = 0, peer = -1;                // in the communicator; the peer's of sends and receives
   int group = 0;                          // NCCL's, of calls that are one kernel; 0: none
+  std::uint64_t graph = 0;                // of launches of a CUDA graph: its number
   std::int64_t bytes = 0;                 // of copies, fills and collectives
   std::string what;                       // kernel, collective, direction of a copy
   std::array<std::int64_t, 4> product{};  // m, n, k and how many
 };
 
+// A CUDA graph, as it was captured.
+struct CapturedGraph {
+  std::uint64_t stream = 0;  // handle of the stream that was captured, and others with it
+  std::vector<DeviceCall> calls;
+  traces::Trace profile;  // of the capture
+};
+
 struct DeviceLog {
-  std::vector<DeviceCall> calls;            // in order
-  std::map<std::uint64_t, int> priorities;  // of streams that were made, by handle
+  std::vector<DeviceCall> calls;                  // in order
+  std::map<std::uint64_t, CapturedGraph> graphs;  // by number, without profiles
+  std::map<std::uint64_t, int> priorities;        // of streams that were made, by handle
 };
 
 // An operator's argument. Elements of a tensor are those of its storage that it reaches.
@@ -71,6 +80,7 @@ struct CapturedOperator {
   std::string module;     // path of the module that ran, "": none
   bool is_again = false;  // it is computed again in a backward pass
   std::vector<Argument> arguments;
+  bool is_of_model = false;  // itself, where no module of it ran
 };
 
 struct CapturedGroup {
@@ -81,6 +91,7 @@ struct CapturedGroup {
 struct CapturedStep {
   traces::Trace profile;
   DeviceLog log;
+  std::map<std::uint64_t, CapturedGraph> graphs;  // by number, that were captured before this step
   traces::Snapshot allocations;
   std::unordered_map<std::int64_t, CapturedOperator> operators;        // by external id
   std::map<std::uint64_t, CapturedGroup> groups;                       // by communicator

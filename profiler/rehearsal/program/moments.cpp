@@ -12,13 +12,20 @@ using traces::MemoryAction;
 using What = Moment::What;
 
 // A call that the profile does not have was made when the one before it was.
-void add_calls(const CapturedStep& step, const ProfiledCalls& profiled, std::vector<Moment>& all) {
+void add_calls(const std::vector<DeviceCall>& calls, const ProfiledCalls& profiled,
+               std::vector<Moment>& all) {
   std::int64_t last = 0;
-  for (std::size_t n = 0; n < step.log.calls.size(); ++n) {
-    const std::int64_t time = profiled.of(step.log.calls[n].correlation).time_ns;
+  for (std::size_t n = 0; n < calls.size(); ++n) {
+    const std::int64_t time = profiled.of(calls[n].correlation).time_ns;
     if (time != ProfiledCall::kNoTime) last = time;
     all.push_back({last, What::call, n});
   }
+}
+
+void sort(std::vector<Moment>& all) {
+  std::stable_sort(all.begin(), all.end(), [](const Moment& a, const Moment& b) {
+    return std::tie(a.time_ns, a.what) < std::tie(b.time_ns, b.what);
+  });
 }
 
 // The device that the rank used.
@@ -97,11 +104,22 @@ Moments moments_of(const CapturedStep& step, const ProfiledCalls& profiled) {
   moments.history = longest(step.allocations);
   add_ranges(step, moments.all);
   add_memory(step, moments);
-  add_calls(step, profiled, moments.all);
-  std::stable_sort(moments.all.begin(), moments.all.end(), [](const Moment& a, const Moment& b) {
-    return std::tie(a.time_ns, a.what) < std::tie(b.time_ns, b.what);
-  });
+  add_calls(step.log.calls, profiled, moments.all);
+  sort(moments.all);
   return moments;
+}
+
+std::vector<Moment> moments_of(const CapturedGraph& graph, const ProfiledCalls& profiled) {
+  std::vector<Moment> all;
+  for (std::size_t n = 0; n < graph.profile.memory.size(); ++n) {
+    const traces::MemoryEvent& event = graph.profile.memory[n];
+    if (!event.on_host && event.action == MemoryAction::alloc) {
+      all.push_back({event.time_ns, What::memory, n});
+    }
+  }
+  add_calls(graph.calls, profiled, all);
+  sort(all);
+  return all;
 }
 
 }  // namespace foreshard::profiler

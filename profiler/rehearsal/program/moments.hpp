@@ -29,4 +29,7 @@ struct Moments {
 
 Moments moments_of(const CapturedStep& step, const ProfiledCalls& profiled);
 
+// Of what a graph captured: its calls, and allocations by number of its profile's memory events.
+std::vector<Moment> moments_of(const CapturedGraph& graph, const ProfiledCalls& profiled);
+
 }  // namespace foreshard::profiler

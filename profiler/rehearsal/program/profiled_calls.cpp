@@ -5,10 +5,19 @@
 
 namespace foreshard::profiler {
 
-ProfiledCalls::ProfiledCalls(const traces::Trace& profile) : keyed_(profile.lanes.size()) {
+ProfiledCalls::ProfiledCalls(const CapturedStep& step) {
+  add(step.profile);
+  for (const auto& [number, graph] : step.graphs) add(graph.profile);
+}
+
+void ProfiledCalls::add(const traces::Trace& profile) {
+  const auto before = static_cast<std::int32_t>(keyed_.size());
+  keyed_.resize(keyed_.size() + profile.lanes.size());
   for (const traces::Event& event : profile.events) {
-    if (event.correlation != 0) add_call(profile, event);
-    if (event.kind == traces::EventKind::host && event.cost_key != 0) add_keyed(profile, event);
+    const std::int32_t lane = before + event.lane;
+    if (event.correlation != 0) add_call(profile, event, lane);
+    if (event.kind == traces::EventKind::host && event.cost_key != 0)
+      add_keyed(profile, event, lane);
   }
 }
 
@@ -28,7 +37,8 @@ const KeyedOperator* ProfiledCalls::keyed_around(const ProfiledCall& call) const
   return &*std::prev(after);
 }
 
-void ProfiledCalls::add_call(const traces::Trace& profile, const traces::Event& event) {
+void ProfiledCalls::add_call(const traces::Trace& profile, const traces::Event& event,
+                             std::int32_t lane) {
   ProfiledCall& call = calls_[event.correlation];
   const auto text = [&](traces::StringId id) { return profile.strings[id]; };
   if (profile.lanes[static_cast<std::size_t>(event.lane)].device) {
@@ -38,13 +48,14 @@ void ProfiledCalls::add_call(const traces::Trace& profile, const traces::Event& 
     call.kernel = text(event.name);
   } else if (call.time_ns == ProfiledCall::kNoTime) {
     call.time_ns = event.start_ns;
-    call.lane = event.lane;
+    call.lane = lane;
   }
 }
 
 // Events of a lane come by start, so that what is inside of another comes after it.
-void ProfiledCalls::add_keyed(const traces::Trace& profile, const traces::Event& event) {
-  auto& all = keyed_[static_cast<std::size_t>(event.lane)];
+void ProfiledCalls::add_keyed(const traces::Trace& profile, const traces::Event& event,
+                              std::int32_t lane) {
+  auto& all = keyed_[static_cast<std::size_t>(lane)];
   if (!all.empty() && event.end_ns <= all.back().end_ns) return;
   all.push_back({event.start_ns, event.end_ns, profile.strings[event.name]});
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profiler/rehearsal/program/captured_step.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {
@@ -14,7 +15,7 @@ namespace foreshard::profiler {
 struct ProfiledCall {
   static constexpr std::int64_t kNoTime = -1;
   std::int64_t time_ns = kNoTime;
-  std::int32_t lane = traces::kNone;  // the host's thread
+  std::int32_t lane = traces::kNone;  // the host's thread, of this profile
   // Of the work that it launched; empty where there is none.
   std::string cost_key, phase, unit, kernel;
 };
@@ -27,7 +28,7 @@ struct KeyedOperator {
 
 class ProfiledCalls {
  public:
-  explicit ProfiledCalls(const traces::Trace& profile);
+  explicit ProfiledCalls(const CapturedStep& step);
 
   // By correlation; one without a time where the profile does not have it.
   const ProfiledCall& of(std::int64_t correlation) const;
@@ -35,8 +36,10 @@ class ProfiledCalls {
   const KeyedOperator* keyed_around(const ProfiledCall& call) const;
 
  private:
-  void add_call(const traces::Trace& profile, const traces::Event& event);
-  void add_keyed(const traces::Trace& profile, const traces::Event& event);
+  // Lanes are numbered on from profile to profile.
+  void add(const traces::Trace& profile);
+  void add_call(const traces::Trace& profile, const traces::Event& event, std::int32_t lane);
+  void add_keyed(const traces::Trace& profile, const traces::Event& event, std::int32_t lane);
 
   std::unordered_map<std::int64_t, ProfiledCall> calls_;
   std::vector<std::vector<KeyedOperator>> keyed_;  // by lane, by start

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "models/base/figures.hpp"
+#include "models/hardware/host_times.hpp"
 #include "models/llama/module_paths.hpp"
 #include "profiler/rehearsal/program/moments.hpp"
 #include "profiler/rehearsal/program/operator_cost.hpp"
@@ -55,7 +56,11 @@ class Tables {
     stream(0);
   }
 
+  // The first handle stands for the second one, until others do.
+  void take_for(std::pair<std::uint64_t, std::uint64_t> handles) { taken_for_ = handles; }
+
   Stream stream(std::uint64_t handle) {
+    if (handle == taken_for_.first) handle = taken_for_.second;
     const auto [found, is_new] = streams_.emplace(handle, program_.streams.size());
     if (is_new) {
       const auto priority = step_.log.priorities.find(handle);
@@ -155,6 +160,7 @@ class Tables {
 
   RankProgram& program_;
   const CapturedStep& step_;
+  std::pair<std::uint64_t, std::uint64_t> taken_for_;  // handles of streams
   std::unordered_map<std::uint64_t, std::size_t> streams_;
   std::unordered_map<std::string, std::size_t> names_, units_, modules_;
   std::map<std::pair<std::string, int>, std::size_t> operators_;
@@ -165,15 +171,13 @@ class Builder {
  public:
   explicit Builder(const CapturedStep& step)
       : step_(step),
-        profiled_(step.profile),
+        profiled_(step),
         moments_(moments_of(step, profiled_)),
         tables_(result_.program, step) {
     result_.program.device.kind = DeviceKind::cuda;
     result_.program.programs.resize(2);
-    for (const DeviceCall& call : step.log.calls) {
-      if (is_kernel(call.kind)) ++works_[owner(call)].launches;
-      if (call.peer >= 0 && call.group != 0) transfers_[call.group].push_back(&call);
-    }
+    count(step.log.calls);
+    for (const auto& [number, graph] : step.graphs) count(graph.calls);
   }
 
   RehearsedProgram build() {
@@ -202,6 +206,13 @@ class Builder {
 
   static bool is_kernel(Called kind) {
     return kind == Called::launch || kind == Called::product || kind == Called::cudnn;
+  }
+
+  void count(const std::vector<DeviceCall>& calls) {
+    for (const DeviceCall& call : calls) {
+      if (is_kernel(call.kind)) ++works_[owner(call)].launches;
+      if (call.peer >= 0 && call.group != 0) transfers_[call.group].push_back(&call);
+    }
   }
 
   Owner owner(const DeviceCall& call) const {
@@ -384,12 +395,14 @@ class Builder {
 
   void work(const DeviceCall& call) {
     const ProfiledCall& profiled = profiled_.of(call.correlation);
-    const auto made_by = step_.operators.find(call.external);
-    enter(profiled, made_by == step_.operators.end() ? nullptr : &made_by->second);
+    const auto found = step_.operators.find(call.external);
+    const CapturedOperator* const made_by =
+        found == step_.operators.end() ? nullptr : &found->second;
+    if (!is_placed_ || says_where(profiled, made_by)) enter(profiled, made_by);
     switch (call.kind) {
       case Called::collective: return call.peer >= 0 ? transfers(call) : collective(call, profiled);
       case Called::copy: return copy(call);
-      case Called::graph: return unpriced(call, "CUDA graph");
+      case Called::graph: return graph(call, profiled);
       case Called::set:
         return launch(call, bytes_key(Operator::fill_zero, call.bytes), tables_.op("fill_zero", 1),
                       call.external);
@@ -397,13 +410,26 @@ class Builder {
     }
   }
 
+  bool says_where(const ProfiledCall& profiled, const CapturedOperator* made_by) const {
+    return !profiled.phase.empty() || is_in_module(made_by);
+  }
+
+  // What the model itself runs behind its modules is its loss, unless all of it is compiled.
+  bool is_in_module(const CapturedOperator* made_by) const {
+    if (made_by == nullptr) return false;
+    if (!made_by->is_of_model) return !made_by->module.empty();
+    return std::ranges::any_of(ranges_, [](const std::string& range) {
+      return range.starts_with("## Call CompiledFxGraph");
+    });
+  }
+
   void enter(const ProfiledCall& profiled, const CapturedOperator* made_by) {
     unit_ = tables_.unit(profiled.unit);
     module_ = made_by == nullptr ? kNone : tables_.module(made_by->module);
-    const bool is_in_module = made_by != nullptr && !made_by->module.empty();
     if (made_by != nullptr && made_by->is_again) {
       phase_ = Phase::recompute;
-    } else if (profiled.phase == "forward" || (profiled.phase.empty() && is_in_module)) {
+    } else if (profiled.phase == "forward" || (profiled.phase.empty() && is_in_module(made_by))) {
+      if (phase_ == Phase::loss) what_was_loss_is_forward();
       if (phase_ == Phase::backward || is_after_backward_) ++micro_step_;
       phase_ = Phase::forward;
       is_after_backward_ = false;
@@ -411,11 +437,22 @@ class Builder {
       phase_ = Phase::backward;
     } else if (profiled.phase == "optimizer") {
       phase_ = Phase::optimizer;
-    } else if (phase_ == Phase::forward) {
+    } else if (phase_ == Phase::forward || phase_ == Phase::loss) {
+      const bool is_of_model = made_by != nullptr && made_by->is_of_model;
+      if (phase_ == Phase::forward) loss_begin_ = program().instructions.size();
+      if (!is_of_model) loss_begin_ = program().instructions.max_size();
       phase_ = Phase::loss;
     } else if (phase_ == Phase::backward || phase_ == Phase::recompute) {
       is_after_backward_ = true;
       phase_ = Phase::optimizer;  // gradients are clipped
+    }
+  }
+
+  // What the model itself ran before one more of its modules.
+  void what_was_loss_is_forward() {
+    auto& all = program().instructions;
+    for (std::size_t n = loss_begin_; n < all.size(); ++n) {
+      if (all[n].phase == Phase::loss) all[n].phase = Phase::forward;
     }
   }
 
@@ -451,6 +488,38 @@ class Builder {
 
   void unpriced(const DeviceCall& call, const std::string& name) {
     launch(call, bytes_key(Operator::opaque, 0), tables_.op(name, 1), 0);
+  }
+
+  // One call of the host's, on the stream that it names. Events that are recorded in a graph are its own.
+  void graph(const DeviceCall& launched, const ProfiledCall& profiled) {
+    const auto found = step_.graphs.find(launched.graph);
+    if (found == step_.graphs.end()) return unpriced(launched, "CUDA graph");
+    const CapturedGraph& graph = found->second;
+    const auto made_by = step_.operators.find(launched.external);
+    is_placed_ =
+        says_where(profiled, made_by == step_.operators.end() ? nullptr : &made_by->second);
+    auto of_others = std::exchange(events_, {});
+    allocated_ = 0;
+    tables_.take_for({graph.stream, launched.stream});
+    const NameId range = tables_.name(std::string(kGraphLaunch));
+    add(Kind::range_begin, Stream{}, range);
+    for (const Moment& moment : moments_of(graph, profiled_)) {
+      if (moment.what == Moment::What::memory) {
+        allocated_ += graph.profile.memory[moment.index].bytes;
+        continue;
+      }
+      const DeviceCall& captured = graph.calls[moment.index];
+      if (can_be_captured(captured.kind)) call(captured);
+    }
+    add(Kind::range_end, Stream{}, range);
+    tables_.take_for({});
+    events_ = std::move(of_others);
+    is_placed_ = false;
+  }
+
+  static bool can_be_captured(Called kind) {
+    return kind != Called::wait_event && kind != Called::wait_stream &&
+           kind != Called::wait_device && kind != Called::graph;
   }
 
   void kernel(const DeviceCall& call, const ProfiledCall& profiled) {
@@ -683,12 +752,14 @@ class Builder {
   std::map<Stream, std::set<std::string>> works_on_;
   std::vector<std::string> ranges_;  // that are open
   Phase phase_ = Phase::setup;
+  std::size_t loss_begin_ = 0;  // instruction, where it is the loss's phase
   std::int16_t micro_step_ = 0;
   UnitId unit_ = kNone;
   ModuleId module_ = kNone;
   Category gradients_ =
       Category::gradients;  // as products make them: of whole parameters under FSDP
   bool in_step_ = false, is_after_backward_ = false;
+  bool is_placed_ = false;  // within the launch of a graph whose caller says where it runs
 };
 
 }  // namespace

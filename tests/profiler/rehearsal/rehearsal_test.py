@@ -220,6 +220,39 @@ for step in range(5):
         self.assertEqual(status, 1)
         self.assertIn("needs an object that only rank 0 has, which does not run; expected --real-ranks 0,1", error)
 
+    def test_what_a_graph_launches_is_priced_and_costs_the_host_one_call(self):
+        text = """import sys, torch, torch.nn as nn
+mode = sys.argv[1]
+net = nn.Sequential(*[nn.Linear(512, 512) for _ in range(40)]).cuda().bfloat16()
+optim = torch.optim.SGD(net.parameters(), lr=1e-3, fused=True)
+x = torch.ones(64, 512, device="cuda", dtype=torch.bfloat16)
+run = torch.cuda.make_graphed_callables(net, (x,)) if mode == "callables" else net
+def step():
+    run(x).square().mean().backward(); optim.step(); optim.zero_grad(set_to_none=mode != "step")
+if mode == "step":
+    step(); graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph): step()
+    with torch.profiler.profile() as profile: graph.replay()
+    kernels = [event.name for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    print("profiled products:", kernels.count("matrix_product"), file=sys.stderr)
+    step = graph.replay
+for _ in range(5): step()
+"""
+        answers = {}
+        for mode in ("plain", "callables", "step"):
+            status, answer, error = self.rehearse(
+                text, "--steps", "4", "--machine", "h100-sxm", command=(PYTHON, "script.py", mode)
+            )
+            self.assertEqual((status, answer["unpriced"], len(answer["steps"])), (0, [], 4), error)
+            answers[mode] = answer
+        self.assertIn("profiled products: 119", error)
+        for mode in ("callables", "step"):
+            self.assertEqual(answers[mode]["steps"][3]["matrix_products"], 119)
+        # A step of 400 launches that take the device less than the host; one call launches a graph.
+        plain, callables, step = (answers[mode]["step_time_ns"] for mode in ("plain", "callables", "step"))
+        self.assertLess(callables, 0.6 * plain)
+        self.assertLess(step, callables)
+
     def test_a_script_that_ends_before_has_its_own_status(self):
         status, answer, error = self.rehearse(MODEL.format("if step == 1: sys.exit(17)"))
         self.assertEqual((status, len(answer["steps"])), (17, 1), error)

@@ -1,4 +1,5 @@
-"""What the last step does, for the step program that is made of it. The command reads four files:
+"""What the last step does, for the step program that is made of it. The command reads four files, and the first two
+and the last of them once more in a folder graph-N for each CUDA graph, from when it was captured:
 
   profile.json        PyTorch's own profile: operators with shapes, allocations, and the null device's
                       records of what each operator launched
@@ -27,6 +28,9 @@ ALLOCATIONS = 10_000_000 if settings.CAPTURE else 1
 _COPYING = ("aten::_to_copy", "aten::clone")
 _DISPATCH_MODE = "PythonDispatchMode"  # the operator around it is the one that is called
 _profiler = None
+_folder = None  # where what is profiled now goes
+_graphs = 0
+_forward = {}  # modules by the sequence number of what they ran
 
 
 class _Place(typing.NamedTuple):
@@ -40,9 +44,31 @@ class _Place(typing.NamedTuple):
 
 
 def begin():
-    global _profiler
-    if not settings.CAPTURE:
+    if settings.CAPTURE:
+        _start(settings.CAPTURE)
+
+
+def begin_graph():
+    """What follows is captured into a CUDA graph. Within the last step the step's own profile has it."""
+    global _graphs
+    if not settings.CAPTURE or _profiler is not None:
         return
+    _graphs += 1
+    folder = os.path.join(settings.CAPTURE, f"graph-{_graphs}")
+    os.makedirs(folder, exist_ok=True)
+    _start(folder)
+
+
+def end_graph():
+    if _folder == settings.CAPTURE:
+        return
+    profiler = stop()
+    if profiler is not None:
+        _write(profiler)
+
+
+def _start(folder):
+    global _profiler, _folder
     torch = sys.modules["torch"]
     activities = torch.profiler.ProfilerActivity
     profiler = torch.profiler.profile(
@@ -53,8 +79,10 @@ def begin():
     try:
         profiler.start()
     except RuntimeError as error:
-        record.note(f"the last step has no program, since it could not be profiled: {error}")
+        what = "the last step has no program" if folder == settings.CAPTURE else "a CUDA graph has no price"
+        record.note(f"{what}, since it could not be profiled: {error}")
         return
+    _folder = folder
     modules.begin()
     device.log(_path("device.log"))
     _profiler = profiler
@@ -67,7 +95,8 @@ def stop():
     if profiler is not None:
         device.log(None)
         modules.end()
-        profiler.stop()
+        with device.uncounted_waits():
+            profiler.stop()
     return profiler
 
 
@@ -75,9 +104,14 @@ def end(optimizer):
     profiler = stop()
     if profiler is None:
         return
-    profiler.export_chrome_trace(_path("profile.json"))
     with open(_path("allocations.pickle"), "wb") as file:
         pickle.dump(sys.modules["torch"].cuda.memory._snapshot(), file)
+    _write(profiler, optimizer)
+    record.facts()["captured"] = True
+
+
+def _write(profiler, optimizer=None):
+    profiler.export_chrome_trace(_path("profile.json"))
     tree = profiler.profiler.kineto_results.experimental_event_tree()
     with open(_path("operators.json"), "w", encoding="utf-8") as file:
         json.dump(
@@ -88,17 +122,15 @@ def end(optimizer):
             },
             file,
         )
-    record.facts()["captured"] = True
 
 
 def _path(name):
-    return os.path.join(settings.CAPTURE, name)
+    return os.path.join(_folder, name)
 
 
 def _operators(roots):
     kinds = sys.modules["torch"]._C._profiler
     operator, of_autograd = kinds._EventType.TorchOp, kinds.RecordScope.BACKWARD_FUNCTION
-    forward = {}  # module by sequence number
     nodes = [(root, _Place()) for root in reversed(roots)]
     while nodes:
         node, place = nodes.pop()
@@ -108,9 +140,9 @@ def _operators(roots):
                 path = node.name[len(modules.PREFIX) :]
                 place = _Place(path, place.is_backward, place.is_backward)
             elif node.extra_fields.scope == of_autograd:
-                place = _Place(forward.get(number, place.module), True)
+                place = _Place(_forward.get(number, place.module), True)
             elif place.module is not None and number >= 0:
-                forward[number] = place.module
+                _forward[number] = place.module
             if node.name != _DISPATCH_MODE:
                 arguments = [_argument(value) for value in node.extra_fields.inputs]
                 name = place.caller if node.name == "aten::copy_" and place.caller else node.name
@@ -134,9 +166,11 @@ def _argument(value, has_sizes=True):
 
 def _tensors(optimizer):
     """What models and the optimizer hold, by the addresses of tensors on the device."""
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    parameters += modules.parameters()
-    states = [value for state in optimizer.state.values() for value in state.values()]
+    parameters = list(modules.parameters())
+    states = []
+    if optimizer is not None:
+        parameters += (p for group in optimizer.param_groups for p in group["params"])
+        states += (value for state in optimizer.state.values() for value in state.values())
     return {
         "parameters": list(_addresses(parameters)),
         "gradients": list(_addresses(p.grad for p in parameters)),

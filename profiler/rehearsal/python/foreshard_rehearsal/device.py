@@ -32,6 +32,7 @@ _counts = _function("foreshard_rehearsal_counts", ctypes.c_char_p)
 _notes = _function("foreshard_rehearsal_notes", ctypes.c_char_p)
 _mark = _function("foreshard_rehearsal_mark", None, ctypes.c_char_p)
 _log = _function("foreshard_rehearsal_log", None, ctypes.c_char_p)
+_count_waits = _function("foreshard_rehearsal_count_waits", None, ctypes.c_int)
 _next_count = _function("foreshard_rehearsal_next_count", None, ctypes.c_longlong)
 _no_count = _function("foreshard_rehearsal_no_count", None)
 _next_split = _function("foreshard_rehearsal_next_split", None, ctypes.c_int, ctypes.c_int)
@@ -55,6 +56,19 @@ def mark(text):
     """Puts a line into the device's log."""
     if _mark:
         _mark(text.encode())
+
+
+@contextlib.contextmanager
+def uncounted_waits():
+    """While this is entered no wait of this thread is counted."""
+    if _count_waits is None:
+        yield
+        return
+    _count_waits(0)
+    try:
+        yield
+    finally:
+        _count_waits(1)
 
 
 def log(path):

@@ -33,7 +33,8 @@ def opened(module):
     if _paths is None:
         return None
     if id(module) not in _paths:
-        _models.append(module)
+        if all(module is not known for known in _models):
+            _models.append(module)
         _paths.update((id(inner), _path(name)) for name, inner in module.named_modules())
     made = sys.modules["torch"]._C._profiler._RecordFunctionFast(PREFIX + _paths[id(module)])
     made.__enter__()

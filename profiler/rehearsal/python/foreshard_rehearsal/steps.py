@@ -3,7 +3,7 @@ there, and the device's counts with them; after the last step that was asked for
 
 import sys
 
-from foreshard_rehearsal import capture, device, imports, record, settings
+from foreshard_rehearsal import capture, device, graphs, imports, record, settings
 
 _PEAKS = {
     "peak_active_bytes": "active_bytes.all.peak",
@@ -14,6 +14,7 @@ _counting = []  # the optimizer whose steps count; kept, so that no other takes 
 
 
 def install():
+    graphs.install(_end)
     imports.after(
         "torch.optim.optimizer",
         lambda module: module.register_optimizer_step_post_hook(_stepped),
@@ -21,13 +22,16 @@ def install():
 
 
 def _stepped(optimizer, _arguments, _named):
-    torch = sys.modules["torch"]
-    if not torch.cuda.is_initialized():
-        return
+    if sys.modules["torch"].cuda.is_initialized() and not graphs.holds_step(optimizer):
+        _end(optimizer)
+
+
+def _end(optimizer):
     if not _counting:
         _counting.append(optimizer)
     if _counting[0] is not optimizer:
         return
+    torch = sys.modules["torch"]
     statistics = torch.cuda.memory_stats()
     torch.cuda.reset_peak_memory_stats()
     steps = record.facts()["steps"]

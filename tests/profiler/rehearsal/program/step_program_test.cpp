@@ -11,6 +11,7 @@
 
 #include "models/program/check_program.hpp"
 #include "profiler/rehearsal/program/captured_step.hpp"
+#include "simulator/host/pytorch_host.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/simulator/predict/h100.hpp"
 
@@ -124,16 +125,18 @@ TEST(RehearsedProgram, KernelsOfOneOperatorShareItsCost) {
 TEST(RehearsedProgram, WhatAModuleRunsIsForward) {
   CapturedStep step;
   std::istringstream lines(
-      "1 2 1 7 PRODUCT (nil) 8 8 8 1\n2 2 2 8 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\n");
+      "1 2 1 7 PRODUCT (nil) 8 8 8 1\n2 2 2 9 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\n"
+      "3 2 3 7 PRODUCT (nil) 8 8 8 1\n4 2 4 8 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\n");
   step.log = parse_device_log(lines);
   step.operators[7] = {"aten::mm", "layer", false, {}};
   step.operators[8] = {"aten::mean", "", false, {}};
+  step.operators[9] = {"aten::relu", "", false, {}, true};  // the model itself, between its modules
   const RankProgram program = step_program(step).program;
   std::vector<Phase> phases;
   for (const Instruction& i : program.step(1).instructions) {
     if (i.kind == Kind::launch) phases.push_back(i.phase);
   }
-  EXPECT_EQ(phases, (std::vector{Phase::forward, Phase::loss}));
+  EXPECT_EQ(phases, (std::vector{Phase::forward, Phase::forward, Phase::forward, Phase::loss}));
 }
 
 // The collectives of rank 5, the second of ranks 1, 5, 9 and 13.
@@ -187,10 +190,43 @@ TEST(RehearsedProgram, ExchangesAreOfTheWholeGroup) {
             Lines{"gather: broadcast fp32 2048 4 on compute in pp from 0"});
 }
 
-// A graph was captured earlier, and NCCL may learn new collectives: a step without their time would be too short.
+TEST(RehearsedProgram, AGraphIsLaunchedWhereItsStreamIsAndByOneCall) {
+  CapturedStep step;
+  std::istringstream captured(
+      "1 2 1 7 LAUNCH 0x10 1x1x1 2x1x1 0 _Z1av\n1 2 0 0 CAPTURE 0x10 5\n"
+      "1 2 2 7 PRODUCT 0x10 8 8 8 1\n1 2 0 0 RECORD 0x10 0xe\n1 2 0 0 AWAIT 0x20 0xe\n"
+      "1 2 3 8 PRODUCT 0x20 8 8 16 1\n1 2 0 0 WAIT device (nil)\n1 2 0 0 GRAPH 0x10 5\n"
+      "1 2 0 0 CAPTURED 5\n1 2 4 7 LAUNCH 0x10 1x1x1 2x1x1 0 _Z1bv\n");
+  step.graphs = parse_device_log(captured).graphs;
+  std::istringstream lines(
+      "1 2 5 9 PRODUCT 0x30 8 8 8 1\n1 2 6 0 GRAPH 0x30 5\n1 2 7 0 GRAPH (nil) 5\n");
+  step.log = parse_device_log(lines);
+  step.operators[7] = step.operators[8] = step.operators[9] = {"aten::mm", "layer", false, {}};
+  const RankProgram program = step_program(step).program;
+  EXPECT_TRUE(check_program(program, "made", "program"));
+  const auto& all = program.step(1).instructions;
+  const simulator::IssueTimes times = simulator::pytorch_issue_times(program, {}).at(1);
+  std::vector<std::string> on;
+  std::int64_t without_time = 0;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n].kind != Kind::launch) continue;
+    on.push_back(program.name(all[n].stream));
+    without_time += times[n] == 0;
+  }
+  EXPECT_EQ(on, (std::vector<std::string>{"matmul", "matmul", "matmul 2", "compute", "matmul 2"}));
+  EXPECT_EQ(without_time, 4);
+  EXPECT_EQ(std::ranges::count(all, Kind::wait_event, &Instruction::kind), 2);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n].kind != Kind::range_begin) continue;
+    EXPECT_EQ(program.name(all[n].target), "cudaGraphLaunch");
+    EXPECT_GT(times[n], 0);
+  }
+}
+
+// A graph may have been captured under the script's own profiler, and NCCL may learn new collectives: a step without their time would be too short.
 TEST(RehearsedProgram, WhatIsNotKnownHasNoPrice) {
   for (const auto& [line, name] : std::map<std::string, std::string>{
-           {"1 2 0 0 GRAPH (nil)\n", "CUDA graph"},
+           {"1 2 0 0 GRAPH (nil) 5\n", "CUDA graph"},
            {"1 2 1 0 COLLECTIVE (nil) shuffle 4 512 0xff 1 -1 0\n", "shuffle"}}) {
     CapturedStep step;
     std::istringstream lines(line);
