@@ -95,10 +95,17 @@ double DeviceModel::attention_flops(const CostKey& key, std::string_view name) c
   const double heads =
       std::min(1.0, std::pow(static_cast<double>(key.dims[4]) / 128, is_flash ? 0.2 : 0.5));
   const double share = std::min(1.0, rate.value / factors_.factor(Rate::attention));
-  // Memory-efficient kernels make an fp32 product of three in TF32.
-  const bool is_in_thirds = is_efficient && key.dtype == DType::fp32 && machine_.tf32_flops > 0;
-  const double peak = is_in_thirds ? machine_.tf32_flops / 3 : machine_.peak_flops(key.dtype);
-  return peak * share * heads * sequence / (sequence + half_rate);
+  const auto reached = [&](double peak) {
+    return peak * share * heads * sequence / (sequence + half_rate);
+  };
+  // Memory-efficient kernels make an fp32 product of three in TF32; what they do besides products is done
+  // with twice the bytes.
+  const double half_peak = machine_.peak_flops(DType::bf16);
+  if (is_efficient && key.dtype == DType::fp32 && machine_.tf32_flops > 0 && half_peak > 0) {
+    const double besides = 1 / reached(half_peak) - 1 / half_peak;
+    return 1 / (3 / machine_.tf32_flops + 2 * besides);
+  }
+  return reached(machine_.peak_flops(key.dtype));
 }
 
 double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {

@@ -110,6 +110,27 @@ for step in range(5):
         self.assertEqual((status, answer["invented"]), (0, []), error)
         self.assertIn("got 2 7 [0, 3, 0, 4] 3 True", error)
 
+    def test_tensors_made_of_numbers_are_known(self):
+        text = MODEL.format(
+            "from numpy import arange as a; made = [torch.tensor(7, device='cuda'), torch.tensor([3, 4], device='cuda')[1],"
+            " y.new_tensor(5, dtype=torch.int64), torch.as_tensor(a(3), device='cuda')[2], torch.tensor(2.5, device='cuda')];"
+            " print('made', [t.item() for t in made], file=sys.stderr)"
+        )
+        status, answer, error = self.rehearse(text)
+        self.assertEqual((status, answer["invented"]), (0, []), error)
+        self.assertIn("made [7, 4, 5, 2, 2.5]", error)
+
+    def test_values_do_not_rest_on_functions_that_the_script_replaces(self):
+        # As libraries do that make models elsewhere than where their code says.
+        text = MODEL.format("known = torch.arange(9, device='cuda'); known[0] = 3; print('known', known.sum().item())")
+        elsewhere = """import torch, functools
+for name in ("empty", "full", "arange", "zeros", "ones", "tensor"):
+    setattr(torch, name, functools.partial(getattr(torch, name), device="cuda"))
+"""
+        for before in (elsewhere, "import torch; torch.set_default_device('cuda')\n"):
+            status, answer, error = self.rehearse(before + text)
+            self.assertEqual((status, answer["invented"]), (0, []), error)
+
     def test_a_selection_by_an_unknown_mask_takes_everything(self):
         status, answer, _ = self.rehearse(MODEL.format("print(x[y.amax(1) > 0].shape)"))
         self.assertEqual(status, 0)

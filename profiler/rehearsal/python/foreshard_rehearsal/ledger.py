@@ -11,6 +11,7 @@ from typing import NamedTuple, Optional, Union
 
 MOST = 1 << 22  # elements that are computed for one tensor
 MOST_FLOATS = 1 << 14  # of floats, which are known only where the host wrote them
+MOST_COPIED = 1 << 16  # bytes, of which the device's own copies are real (device/interface.h)
 _ATTRIBUTE = "_foreshard_fact"
 
 
@@ -46,15 +47,21 @@ def is_small(tensor):
     return tensor.numel() <= (MOST if is_exact(tensor) else MOST_FLOATS)
 
 
+def make_on_host():
+    """The functions that make tensors, which then have to be told device="cpu". Scripts may have replaced those
+    of the same names in `torch`, as DeepSpeed does while it makes a model."""
+    return sys.modules["torch"]._C._VariableFunctions
+
+
 def alias(tensor):
     """A host tensor over the same memory."""
-    torch = sys.modules["torch"]
+    make = make_on_host()
     storage = tensor.untyped_storage()
     if storage.nbytes() == 0:
-        return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+        return make.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
     memory = (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr())
-    host = torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
-    return torch.empty(0, dtype=tensor.dtype).set_(
+    host = make.frombuffer(memory, dtype=sys.modules["torch"].uint8).untyped_storage()
+    return make.empty(0, dtype=tensor.dtype, device="cpu").set_(
         host, tensor.storage_offset(), tensor.shape, tensor.stride()
     )
 
@@ -63,8 +70,14 @@ def values(tensor, fact):
     """The values of a known tensor as a host tensor, which is not to be written to."""
     if fact.value is None:
         return alias(tensor)
-    torch = sys.modules["torch"]
-    return torch.full((), fact.value, dtype=tensor.dtype).expand(tensor.shape)
+    one = make_on_host().full((), fact.value, dtype=tensor.dtype, device="cpu")
+    return one.expand(tensor.shape)
+
+
+def copied(tensor):
+    """Makes a device tensor known that PyTorch has copied from the host without an operator that anybody sees."""
+    if is_small(tensor) and tensor.numel() * tensor.element_size() <= MOST_COPIED:
+        state(tensor, Fact(False))
 
 
 def write(tensor, source, assumed):

@@ -58,6 +58,9 @@ def run(func, args, kwargs):
         return _sparse(func, name, args, kwargs)
     if namespace != "aten":
         return _foreign(func, args, kwargs, on_device)
+    if name == "lift_fresh" and on_device:  # how torch.tensor ends
+        ledger.copied(args[0])
+        return func(*args, **kwargs)
     if name == "_local_scalar_dense" and on_device:
         return _read(func, args)
     if name in ("copy_", "_to_copy") and (on_device or _is_on_device(kwargs.get("device"))):
@@ -151,7 +154,8 @@ def _host_result(func, args, kwargs, on_device, of_one_element):
             return tensor
         fact = ledger.of(tensor) or _policy(tensor)
         if of_one_element:
-            return torch.full((1,) * tensor.dim(), fact.value, dtype=tensor.dtype)
+            one = (1,) * tensor.dim()
+            return ledger.make_on_host().full(one, fact.value, dtype=tensor.dtype, device="cpu")
         host = ledger.values(tensor, fact)
         return host.clone() if func._schema.is_mutable else host
 

@@ -44,10 +44,12 @@ def _is_router(name, args, kwargs, scores, indices):
 def choose(tokens, each, experts):
     """[tokens, each] numbers of different experts, of which expert e is chosen as often as its weight says and
     at most once by a token."""
-    torch = sys.modules["torch"]
-    counts = torch.tensor(shares(tokens, each, experts, settings.ROUTING_EXPONENT))
+    counts = sys.modules["torch"].tensor(
+        shares(tokens, each, experts, settings.ROUTING_EXPONENT), device="cpu"
+    )
+    numbers = ledger.make_on_host().arange(experts, device="cpu")
     # Laid end to end, the tokens of one expert are no more than there are, and so all different.
-    return torch.repeat_interleave(torch.arange(experts), counts).view(each, tokens).t()
+    return numbers.repeat_interleave(counts).view(each, tokens).t()
 
 
 def shares(tokens, each, experts, exponent):
