@@ -27,6 +27,12 @@ std::string record_in(const fs::path& folder) {
   return folder / "record.json";
 }
 
+std::string listed(const std::vector<int>& ranks) {
+  std::string list;
+  for (const int rank : ranks) list += (list.empty() ? "" : ",") + std::to_string(rank);
+  return list;
+}
+
 // What libforeshard_rehearsal.so tells programs of its devices, in its own words.
 std::string device_description(const Machine& machine) {
   std::string text = "name=" + machine.name;
@@ -134,26 +140,37 @@ Result<Variables> RehearsalJob::variables(const RehearsalQuestion& question,
   return all;
 }
 
+void RehearsalJob::begin_sequence() {
+  std::error_code ignored;
+  sequence_ = {(fs::absolute(folder_.path()) / ("told" + std::to_string(++runs_))).string(), {}};
+  fs::create_directory(sequence_.folder, ignored);
+}
+
+Variables RehearsalJob::meeting(const std::vector<int>& ranks, const std::string& folder) const {
+  if (ranks.size() > 1) {
+    return {{"FORESHARD_REHEARSAL_MEETING", folder},
+            {"FORESHARD_REHEARSAL_REAL_RANKS", listed(ranks)}};
+  }
+  if (sequence_.folder.empty()) return {};
+  return {{"FORESHARD_REHEARSAL_MEETING", sequence_.folder},
+          {"FORESHARD_REHEARSAL_EARLIER_RANKS", listed(sequence_.ranks)}};
+}
+
 Result<std::vector<RehearsalAnswer>> RehearsalJob::run(RehearsalQuestion question,
                                                        const std::vector<int>& ranks) {
   // Without a folder the hooks leave no record, which is an error of its own.
   std::error_code ignored;
-  const fs::path meeting = fs::absolute(folder_.path()) / std::to_string(++runs_);
-  fs::create_directory(meeting, ignored);
-  const auto folder_of = [&](int rank) { return meeting / ("rank" + std::to_string(rank)); };
+  const fs::path run = fs::absolute(folder_.path()) / std::to_string(++runs_);
+  fs::create_directory(run, ignored);
+  const auto folder_of = [&](int rank) { return run / ("rank" + std::to_string(rank)); };
   if (ranks.size() > 1) question.real_ranks = ranks;
-  std::string list;
-  for (const int rank : ranks) list += (list.empty() ? "" : ",") + std::to_string(rank);
   std::vector<Variables> each;
   for (const int rank : ranks) {
     fs::create_directory(folder_of(rank), ignored);
     question.rank = rank;
     auto added = variables(question, folder_of(rank));
     if (!added) return tl::unexpected(added.error());
-    if (ranks.size() > 1) {
-      (*added)["FORESHARD_REHEARSAL_MEETING"] = meeting;
-      (*added)["FORESHARD_REHEARSAL_REAL_RANKS"] = list;
-    }
+    for (const auto& [name, value] : meeting(ranks, run)) (*added)[name] = value;
     each.push_back(std::move(*added));
   }
   const auto statuses = run_children(question.command, each, child_output_);
@@ -166,7 +183,8 @@ Result<std::vector<RehearsalAnswer>> RehearsalJob::run(RehearsalQuestion questio
     answer->read_program(folder_of(ranks[n]));
     answers.push_back(std::move(*answer));
   }
-  fs::remove_all(meeting, ignored);
+  fs::remove_all(run, ignored);
+  if (ranks.size() == 1) sequence_.ranks.push_back(ranks.front());
   return answers;
 }
 

@@ -27,6 +27,8 @@ class RehearsalJob {
   // These ranks at the same time, which then hear of each other what only they know.
   Result<std::vector<RehearsalAnswer>> run(RehearsalQuestion question,
                                            const std::vector<int>& ranks);
+  // Every rank that runs alone from now on hears what those before it have told, until this is called again.
+  void begin_sequence();
   // An H100 where none was named.
   Result<Machine> machine() const { return machine_ ? *machine_ : load_machine("h100-sxm"); }
 
@@ -42,6 +44,15 @@ class RehearsalJob {
   ScratchFolder folder_;
   std::optional<Machine> machine_;
   ChildOutput child_output_;
+  struct Sequence {
+    std::string folder;  // of what was told; empty: nobody tells
+    std::vector<int> ranks;
+  };
+
+  // `folder`: of this run.
+  Variables meeting(const std::vector<int>& ranks, const std::string& folder) const;
+
+  Sequence sequence_;
   int runs_ = 0;
 };
 

@@ -96,6 +96,7 @@ std::vector<int> RankChoice::stages(const RehearsalAnswer& done) const {
 
 Result<RehearsedRanks> RehearsedRanks::run(RehearsalJob& job, const RehearsalQuestion& question,
                                            const RankChoice& choice) {
+  if (!choice.is_one()) job.begin_sequence();
   auto first = job.run(question, choice.first());
   if (!first) return tl::unexpected(first.error());
   std::vector<RehearsalAnswer> answers = std::move(*first);

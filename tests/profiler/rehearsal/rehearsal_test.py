@@ -164,6 +164,23 @@ print("width", box[0]["width"], dist.get_backend(), dist.get_world_size())
         self.assertIn(f"{self.where(4)}: broadcast_object_list needs an object that only rank 0", error)
         self.assertIn("expected --real-ranks 0,1,2,3", error)
 
+    def test_a_rank_hears_what_those_before_it_have_told(self):
+        text = """import torch, torch.distributed as dist
+dist.init_process_group("nccl"); rank = dist.get_rank()
+box = [{"width": 8} if rank == 0 else None]; dist.broadcast_object_list(box, src=0)
+n = torch.tensor(7 if rank == 0 else -1, device="cuda"); dist.broadcast(n, src=0)
+each = torch.zeros(4, dtype=torch.int64, device="cuda"); dist.all_gather_into_tensor(each, n.view(1) + rank)
+late = torch.tensor([rank], device="cuda"); dist.broadcast(late, src=3)
+print("rank", rank, box[0]["width"], n.item(), each.tolist(), late.item())
+w = torch.ones(4, device="cuda", requires_grad=True); optim = torch.optim.SGD([w])
+for step in range(3): w.sum().backward(); optim.step()
+"""
+        for ranks in ("0,3", "all-shapes"):
+            status, answer, error = self.rehearse(text, "--ranks", "4", "--rank", ranks)
+            self.assertEqual((status, answer["fits"]), (0, True), error)
+            self.assertIn("rank 0 8 7 [7, 7, 7, 7] 0", error)
+            self.assertIn("rank 3 8 7 [7, 10, 10, 10] 3", error)
+
     def test_ranks_that_run_together_hear_what_only_others_know(self):
         text = """import torch, torch.distributed as dist
 dist.init_process_group(BACKEND); rank = dist.get_rank()
@@ -273,6 +290,17 @@ for _ in range(5): step()
         plain, callables, step = (answers[mode]["step_time_ns"] for mode in ("plain", "callables", "step"))
         self.assertLess(callables, 0.6 * plain)
         self.assertLess(step, callables)
+
+    def test_an_optimizer_that_steps_group_by_group_ends_one_step(self):
+        # As DeepSpeed's ZeRO 1 and 2 have it step.
+        text = MODEL.format("").replace("net.parameters()", "[{'params': [p]} for p in net.parameters()]").replace(
+            "optim.step()",
+            "groups = optim.param_groups\n    for group in groups: optim.param_groups = [group]; optim.step()"
+            "\n    optim.param_groups = groups",
+        )
+        status, answer, error = self.rehearse(text)
+        self.assertEqual(status, 0, error)
+        self.assertEqual([step["matrix_products"] for step in answer["steps"]], [2, 2, 2])
 
     def test_a_script_that_ends_before_has_its_own_status(self):
         status, answer, error = self.rehearse(MODEL.format("if step == 1: sys.exit(17)"))

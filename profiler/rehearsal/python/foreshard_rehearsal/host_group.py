@@ -130,7 +130,7 @@ def make(module):
         def recv(self, tensors, source, tag=0):
             for tensor in tensors:
                 if peers.is_other(self._ranks()[source]):
-                    tensor.copy_(peers.receive(self._ranks()[source], tag))
+                    tensor.copy_(peers.receive(self._ranks()[source], tag, tensor))
             return Done(tensors)
 
         def recv_anysource(self, tensors, tag=0):

@@ -1,5 +1,5 @@
 """What collectives on the device make of known integers: every rank holds what this one holds, as on the host
-(host_group.py), unless it runs at the same time (peers.py)."""
+(host_group.py), unless it runs too (peers.py)."""
 
 import sys
 from typing import Any, NamedTuple

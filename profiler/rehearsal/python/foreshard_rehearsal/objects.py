@@ -1,5 +1,5 @@
 """Collectives of Python objects, without any traffic on the device: every rank holds what this one holds, unless it
-runs at the same time (peers.py). An object that only another rank has, which does not run, cannot be had: the
+runs too (peers.py). An object that only another rank has, which does not run, cannot be had: the
 rehearsal ends there and says so."""
 
 import copy
@@ -34,10 +34,12 @@ def change(module):
     ):
         source = source_rank(src, group, group_src)
         object_list[:] = peers.from_one(ranks_of(group), source, object_list)
-        if source == settings.RANK or peers.is_other(source):
+        if source == settings.RANK or source in settings.REAL_RANKS:
             return
         if any(entry is None for entry in object_list):
             _cannot_have("broadcast_object_list", source, ranks_of(group))
+        if source in settings.EARLIER_RANKS:
+            return
         record.note(
             f"broadcast_object_list from rank {source}: this rank's own objects stood for its"
         )
@@ -57,9 +59,10 @@ def change(module):
 
     def recv_object_list(object_list, src=None, group=None, device=None, group_src=None, **_more):
         source = source_rank(src, group, group_src)
-        if not peers.is_other(source):
+        objects = peers.receive(source, "objects") if peers.is_other(source) else None
+        if objects is None:
             _cannot_have("recv_object_list", source, ranks_of(group))
-        object_list[:] = peers.receive(source, "objects")
+        object_list[:] = objects
         return source
 
     def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None, **_more):

@@ -203,7 +203,7 @@ def _written(func, args, kwargs):
 def _foreign(func, args, kwargs, on_device):
     """Operators of other libraries: what they write is unknown, except what collectives mirror."""
     known = any(ledger.of(tensor) is not None for tensor in on_device)
-    others = settings.REAL_RANKS and on_device  # may know what this rank does not
+    others = settings.MEETING and on_device  # may know what this rank does not
     mirrored = mirror.results(func, args) if mirror.follows(func) and (known or others) else []
     result = func(*args, **kwargs)
     if known and func._schema.is_mutable:

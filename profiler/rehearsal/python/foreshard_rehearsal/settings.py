@@ -10,8 +10,16 @@ _ranks = os.environ.get("FORESHARD_REHEARSAL_RANKS")
 ASKED_RANKS = int(_ranks) if _ranks else None  # None: the launcher's, or 1
 RANKS = ASKED_RANKS or 1
 RANK = int(os.environ.get("FORESHARD_REHEARSAL_RANK", "0"))
-# Ranks that run at the same time, this one among them, and the folder through which they hear of each other.
-REAL_RANKS = frozenset(map(int, filter(None, os.environ.get("FORESHARD_REHEARSAL_REAL_RANKS", "").split(","))))
+
+
+def _numbers(name):
+    return frozenset(map(int, filter(None, os.environ.get(name, "").split(","))))
+
+
+# Ranks that run at the same time, this one among them, or that ran before, and the folder through which they tell
+# each other what only they know; "": nobody else runs.
+REAL_RANKS = _numbers("FORESHARD_REHEARSAL_REAL_RANKS")
+EARLIER_RANKS = _numbers("FORESHARD_REHEARSAL_EARLIER_RANKS")
 MEETING = os.environ.get("FORESHARD_REHEARSAL_MEETING", "")
 LOSS = float(os.environ.get("FORESHARD_REHEARSAL_LOSS", "1.0"))  # what every unknown float is
 # What routers choose, "balanced" or "zipf:A"; None: as nobody knows. Balanced is Zipf's law with exponent 0.

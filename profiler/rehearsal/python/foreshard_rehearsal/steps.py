@@ -11,6 +11,7 @@ _PEAKS = {
     "peak_reserved_bytes": "reserved_bytes.all.peak",
 }
 _counting = []  # the optimizer whose steps count; kept, so that no other takes its identity
+_parameters = []  # that it stepped first: DeepSpeed's steps each group of them by itself
 
 
 def install():
@@ -27,9 +28,11 @@ def _stepped(optimizer, _arguments, _named):
 
 
 def _end(optimizer):
+    stepped = [p for group in optimizer.param_groups for p in group["params"]]
     if not _counting:
         _counting.append(optimizer)
-    if _counting[0] is not optimizer:
+        _parameters.extend(stepped)
+    if _counting[0] is not optimizer or {*map(id, stepped)}.isdisjoint(map(id, _parameters)):
         return
     torch = sys.modules["torch"]
     statistics = torch.cuda.memory_stats()
