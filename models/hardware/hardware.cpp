@@ -71,8 +71,11 @@ std::vector<Machine> instances(const std::vector<Machine>& parts) {
 }  // namespace
 
 double Machine::peak_flops(DType type) const {
-  if (type == DType::fp8 && fp8_flops > 0) return fp8_flops;
-  return type == DType::bf16 && bf16_flops > 0 ? bf16_flops : fp32_flops;
+  const double own = type == DType::fp8    ? fp8_flops
+                     : type == DType::fp16 ? fp16_flops
+                     : type == DType::bf16 ? bf16_flops
+                                           : 0;
+  return own > 0 ? own : fp32_flops;
 }
 
 bool is_tpu(const Machine& machine) {

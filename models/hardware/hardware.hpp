@@ -51,7 +51,7 @@ struct Machine {
   double usd_per_hour = 0;
   std::string price_kind, price_date;
 
-  // Peak rate of matrix products; a device without bf16 units computes bf16 at fp32's rate.
+  // Peak rate of matrix products; a type without units of its own is computed at fp32's rate.
   double peak_flops(DType type) const;
 
   bool operator==(const Machine&) const = default;

@@ -33,7 +33,6 @@ LeastRates least_rates(Operator op, DType type, const Machine& machine) {
   if (!is_arithmetic(op)) return rates;
   double peak = machine.peak_flops(type);
   if (type == DType::fp32) peak = std::max(peak, machine.tf32_flops);
-  if (type == DType::fp16) peak = machine.fp16_flops;
   if (type == DType::fp8) peak = machine.fp8_flops;
   if (type == DType::bf16 && machine.measured_bf16_flops > 0) {
     peak = std::min(peak, machine.measured_bf16_flops);

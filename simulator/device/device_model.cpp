@@ -65,7 +65,6 @@ DeviceModel::DeviceModel(const Machine& machine, const RateFactors* factors)
 
 double DeviceModel::sustained_product_flops(DType type) const {
   double peak = machine_.peak_flops(type);
-  if (type == DType::fp16) peak = machine_.fp16_flops;
   if (type == DType::fp8) peak = machine_.fp8_flops;
   if (type == DType::fp32 || peak <= 0) {
     return machine_.fp32_flops *

@@ -27,12 +27,6 @@ struct CheckpointedLayers {
   }
 };
 
-using Launched = std::pair<OperatorId, Operator>;
-
-Launched launched(const RankProgram& program, const Instruction& i) {
-  return {i.op, program.cost_keys[static_cast<std::size_t>(i.cost_key)].op};
-}
-
 // Whether it is the model's own work, rather than what gathers, reduces or updates parameters.
 bool is_of_model(const RankProgram& program, const Instruction& i) {
   if (i.kind != Kind::launch) return false;
@@ -53,38 +47,60 @@ std::int32_t layer_of(const RankProgram& program, const Instruction& i) {
   return i.module == kNone ? kNone : program.tree.modules[static_cast<std::size_t>(i.module)].layer;
 }
 
-// Full checkpointing computes the forward again up to its end or, stopping early, up to what is needed
-// last; selective checkpointing leaves out what was saved in between. One layer stands for all.
-CheckpointedLayers checkpointed_layers(const RankProgram& program, const Program& step) {
-  CheckpointedLayers found;
+// Where the work of both modules is: a path, "" for the model.
+std::string_view around(std::string_view path, std::string_view other) {
+  while (!path.empty() &&
+         !(other.starts_with(path) && (other.size() == path.size() || other[path.size()] == '.'))) {
+    const std::size_t dot = path.rfind('.');
+    path = path.substr(0, dot == path.npos ? 0 : dot);
+  }
+  return path;
+}
+
+std::string_view path_of(const RankProgram& program, const Instruction& i) {
+  if (i.module == kNone) return {};
+  return program.tree.modules[static_cast<std::size_t>(i.module)].path;
+}
+
+// Full checkpointing computes all products of the forward again up to its end or, stopping early, up to what is
+// needed last; selective checkpointing leaves out those that were saved. What is computed again first stands
+// for all.
+bool leaves_out_products(const RankProgram& program, const Program& step) {
   const auto& all = step.instructions;
   const auto is_again = [](const Instruction& i) { return i.phase == Phase::recompute; };
+  std::vector<CostKey> recomputed, forward;
+  const auto add_product = [&](const Instruction& i, std::vector<CostKey>& products) {
+    const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+    if (is_matmul(key.op)) products.push_back(key);
+  };
+  auto again = std::find_if(all.begin(), all.end(), is_again);
+  std::string_view within;
+  for (bool is_first = true; again != all.end(); ++again) {
+    if (!is_of_model(program, *again)) continue;
+    if (!is_again(*again)) break;
+    within = is_first ? path_of(program, *again) : around(within, path_of(program, *again));
+    is_first = false;
+    add_product(*again, recomputed);
+  }
   for (const Instruction& i : all) {
-    if (!is_again(i)) continue;
+    if (forward.size() == recomputed.size()) break;
+    const bool is_there = around(within, path_of(program, i)) == within;
+    if (i.phase == Phase::forward && is_there && is_of_model(program, i)) add_product(i, forward);
+  }
+  return recomputed.empty() || forward != recomputed;
+}
+
+CheckpointedLayers checkpointed_layers(const RankProgram& program, const Program& step) {
+  CheckpointedLayers found;
+  for (const Instruction& i : step.instructions) {
+    if (i.phase != Phase::recompute) continue;
     const std::int32_t layer = layer_of(program, i);
     if (layer < 0) continue;
     const auto wanted = static_cast<std::size_t>(layer) + 1;
     if (found.layers.size() < wanted) found.layers.resize(wanted);
     found.layers[wanted - 1] = true;
   }
-  if (found.layers.empty()) return found;
-  auto again = std::find_if(all.begin(), all.end(), is_again);
-  std::int32_t layer = kNone;
-  std::vector<Launched> recomputed, forward;
-  for (; again != all.end(); ++again) {
-    if (!is_of_model(program, *again)) continue;
-    if (!is_again(*again)) break;
-    layer = layer_of(program, *again);
-    recomputed.push_back(launched(program, *again));
-  }
-  for (const Instruction& i : all) {
-    if (forward.size() == recomputed.size()) break;
-    if (i.phase != Phase::forward || layer_of(program, i) != layer) continue;
-    // What is copied in place is a hook's, which stands between the operators of the layer.
-    if (program.operator_name(i) == "aten::copy_") continue;
-    if (is_of_model(program, i)) forward.push_back(launched(program, i));
-  }
-  found.is_selective = forward != recomputed;
+  found.is_selective = !found.layers.empty() && leaves_out_products(program, step);
   return found;
 }
 

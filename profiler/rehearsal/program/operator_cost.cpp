@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -101,6 +102,12 @@ CostKey streamed(const CapturedOperator& op, std::int64_t allocated) {
   return moved(overwrites ? read - own : read, own);
 }
 
+// (name, gradient, parameter, moments ...): bitsandbytes' optimizers write all but the gradient.
+CostKey updated(const CapturedOperator& op) {
+  const std::int64_t all = streamed(op, 0).dims[0];
+  return moved(all, all - bytes(tensors(op, 1)));
+}
+
 // Whether later tokens are hidden: a boolean, which in cuDNN's forward stands behind another one, and for
 // the memory-efficient kernels a kind of mask, the last integer.
 bool is_causal(const CapturedOperator& op, bool is_backward) {
@@ -130,11 +137,17 @@ CostKey attention(const CapturedOperator& op) {
           ? (is_backward ? Operator::attention_backward : Operator::attention)
           : (is_backward ? Operator::attention_full_backward : Operator::attention_full);
   const DType type = type_of(q[0]);
+  // Where queries attend to another sequence, as many operations as in a square.
+  const std::int64_t queries = q[0].sizes[token], keys = k[0].sizes[token];
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+  if (std::min(queries, keys) < 1 || std::max(queries, keys) > kMostTokens) return kOpaque;
+  const std::int64_t square =
+      std::llround(std::sqrt(static_cast<double>(queries) * static_cast<double>(keys)));
   return {kind,
           type,
           type,
           type,
-          {q[0].sizes[0], q[0].sizes[token], q[0].sizes[head], k[0].sizes[head], q[0].sizes[3]}};
+          {q[0].sizes[0], square, q[0].sizes[head], k[0].sizes[head], q[0].sizes[3]}};
 }
 
 // As a product: an output element for each filter and place. `allocated`: of the output, or of both
@@ -222,6 +235,10 @@ CostKey cost_of(const CapturedOperator& op, const Launched& launched) {
     if (contains_any(name, {"_attention"})) return attention(op);
     if (contains_any(name, {"convolution"})) return convolution(op, launched.allocated);
     if (contains_any(name, {"_grouped_mm"})) return grouped_product(op);
+  }
+  if (name.starts_with("bitsandbytes::optimizer_update")) return updated(op);
+  if (name.starts_with("bitsandbytes::") && contains_any(name, {"quant"})) {
+    return streamed(op, launched.allocated);
   }
   if (!is_of_pytorch(launched.kernel) && !is_timed_by_arguments(launched.kernel)) return kOpaque;
   CostKey key = streamed(op, launched.allocated);

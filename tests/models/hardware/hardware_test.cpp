@@ -41,6 +41,8 @@ TEST(Hardware, KnowsTheH100) {
   EXPECT_FALSE(machine->memory_is_estimate);
   EXPECT_DOUBLE_EQ(machine->memory_bandwidth, 3.35e12);
   EXPECT_DOUBLE_EQ(machine->peak_flops(DType::bf16), 989e12);
+  EXPECT_DOUBLE_EQ(machine->peak_flops(DType::fp16), 989e12);
+  EXPECT_DOUBLE_EQ(machine->peak_flops(DType::fp8), 1979e12);
   EXPECT_DOUBLE_EQ(machine->peak_flops(DType::fp32), 67e12);
   EXPECT_DOUBLE_EQ(machine->link_bandwidth, 450e9);
   EXPECT_DOUBLE_EQ(machine->host_bandwidth, 63e9);

@@ -53,6 +53,25 @@ TEST(OperatorCost, OfAttentionIsHalfWhereLaterTokensAreHidden) {
   }
 }
 
+TEST(OperatorCost, OfAttentionToAnotherSequenceGoesByBothLengths) {
+  const TensorArgument q = tensor({2, 8, 4096, 64}), k = tensor({2, 8, 64, 64});
+  EXPECT_EQ(cost("aten::_cudnn_attention_forward", {q, k, k, Argument{}, true, Argument{}, false}),
+            "attention_full bf16 2 512 8 8 64");
+  EXPECT_EQ(cost("aten::_cudnn_attention_backward", {q, k, q, q, Argument{}, false}),
+            "attention_full_backward bf16 2 512 8 8 64");
+}
+
+TEST(OperatorCost, OfBitsandbytesIsItsBytes) {
+  const char* const kernel = "_Z40kOptimizerStatic8bit2StateBlockwise";
+  const TensorArgument whole = tensor({4096}), moments = tensor({4096}, "uint8");
+  EXPECT_EQ(cost("bitsandbytes::optimizer_update_8bit_blockwise",
+                 {Argument{}, whole, whole, moments, moments}, 0, kernel),
+            "memory_bound fp32 24576 16384");
+  EXPECT_EQ(cost("bitsandbytes::dequantize_4bit", {tensor({2048}, "uint8")}, 8192, kernel),
+            "memory_bound fp32 2048 8192");
+  EXPECT_EQ(cost("bitsandbytes::gemv_4bit", {whole}, 8192, kernel), "opaque fp32 0");
+}
+
 TEST(OperatorCost, OfListsIsTheSumOfTheirTensors) {
   const std::vector<TensorArgument> list{tensor({10}, "float32"), tensor({20}, "float32")};
   const std::vector<TensorArgument> halves{tensor({10}), tensor({20})};

@@ -223,6 +223,27 @@ TEST(RehearsedProgram, AGraphIsLaunchedWhereItsStreamIsAndByOneCall) {
   }
 }
 
+// Encoder and decoder number their layers alike: one computed again as a whole is no other one in part.
+TEST(RehearsedProgram, LayersOfOneNumberAreCheckpointedEachByItself) {
+  const auto time_again = [](const std::string& others) {
+    CapturedStep step;
+    std::istringstream lines(others +
+                             "1 2 1 7 PRODUCT (nil) 8 8 8 1\n2 2 2 8 PRODUCT (nil) 8 8 8 1\n"
+                             "3 2 3 9 PRODUCT (nil) 8 8 8 1\n");
+    step.log = parse_device_log(lines);
+    step.operators[6] = {"aten::addmm", "encoder.layers.0.q", false, {}};
+    step.operators[7] = {"aten::mm", "decoder.layers.0.q", false, {}};
+    step.operators[8] = {"aten::mm", "decoder.layers.0.q", false, {}};
+    step.operators[9] = {"aten::mm", "decoder.layers.0.q", true, {}};
+    const RankProgram program = step_program(step).program;
+    const simulator::IssueTimes times = simulator::pytorch_issue_times(program, {}).at(1);
+    const auto& all = program.step(1).instructions;
+    const auto again = std::ranges::find(all, Phase::recompute, &Instruction::phase);
+    return times[static_cast<std::size_t>(again - all.begin())];
+  };
+  EXPECT_EQ(time_again("1 2 5 6 LAUNCH (nil) 1x1x1 2x1x1 0 _Z1kv\n"), time_again(""));
+}
+
 // A graph may have been captured under the script's own profiler, and NCCL may learn new collectives: a step without their time would be too short.
 TEST(RehearsedProgram, WhatIsNotKnownHasNoPrice) {
   for (const auto& [line, name] : std::map<std::string, std::string>{
