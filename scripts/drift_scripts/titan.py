@@ -1,13 +1,12 @@
-"""Runs torchtitan's trainer with a job configuration, as `torchrun -m torchtitan.train` does, after writing the
-tokenizer and the text that the configuration names: nothing is downloaded.
+"""Runs torchtitan's trainer with its own arguments, as `torchrun -m torchtitan.train` does, after writing the
+tokenizer and the text that jobs name: nothing is downloaded.
 
-    titan.py CONFIG.toml"""
+    titan.py --job.config_file CONFIG.toml"""
 
 import base64
 import json
 import pathlib
 import runpy
-import sys
 
 TEXT = "the step gathers each shard before a block runs and frees it afterwards " * 400
 TOKENS = 128_000  # with torchtitan's 256 special ones as many as Llama 3 has
@@ -15,7 +14,7 @@ TOKENS = 128_000  # with torchtitan's 256 special ones as many as Llama 3 has
 
 def write_assets(folder):
     """A tokenizer whose tokens are words, as tokenizers reads it, and one of bytes, as tiktoken does."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     words = {word: number for number, word in enumerate(["<unk>", "<s>", "</s>", *sorted(set(TEXT.split()))])}
     special = [
         {"id": number, "content": word, "special": True, "single_word": False, "lstrip": False,
@@ -38,9 +37,8 @@ def write_assets(folder):
 def main():
     write_assets(pathlib.Path("tests/assets/tokenizer"))
     data = pathlib.Path("tests/assets/c4_test")
-    data.mkdir()
+    data.mkdir(exist_ok=True)
     (data / "data.jsonl").write_text((json.dumps({"text": TEXT}) + "\n") * 100)
-    sys.argv[1:] = ["--job.config_file", sys.argv[1]]
     runpy.run_module("torchtitan.train", run_name="__main__")
 
 
