@@ -84,7 +84,7 @@ def set_up(case, given):
         given["tie"] = 0
 
 
-def rehearse(case, configs):
+def rehearse(case, command):
     """(exit status, answer or None, standard error)"""
     environment = dict(os.environ)
     environment.update((name, case[key]) for key, name in VARIABLES.items() if case.get(key))
@@ -100,7 +100,7 @@ def rehearse(case, configs):
     words = [str(word) for pair in options.items() for word in pair]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [PROGRAM, "rehearse", "--json", "-", "-o", "run.fst", *words, "--", *command_of(case, configs)],
+            [PROGRAM, "rehearse", "--json", "-", "-o", "run.fst", *words, "--", *command],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -124,7 +124,7 @@ def steps_of(answer, error, case):
 
 def differences(case, rows, configs):
     """What is not as recorded, in words; empty where all is."""
-    status, answer, error = rehearse(case, configs)
+    status, answer, error = rehearse(case, command_of(case, configs))
     if answer is None or status not in (0, 3):
         last = (error.strip().splitlines() or ["no output"])[-1]
         return [f"exit status {status}: {last}"]
