@@ -113,6 +113,17 @@ for step in range(3):
         status, _, error = self.rehearse(text)
         self.assertEqual((status, error.count("graphs 1\n")), (0, 2), error)
 
+    def test_a_compiled_checkpoint_draws_its_random_numbers_again(self):
+        text = """import torch, torch.nn as nn
+from torch.utils.checkpoint import checkpoint
+net = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).cuda(); optim = torch.optim.SGD(net.parameters(), lr=0.1)
+compiled = torch.compile(lambda x: checkpoint(net, x, use_reentrant=False), backend="aot_eager_decomp_partition")
+for step in range(3):
+    compiled(torch.ones(8, 64, device="cuda", requires_grad=True)).sum().backward(); optim.step()
+"""
+        status, answer, error = self.rehearse(text)
+        self.assertEqual((status, len(answer["steps"])), (0, 3), error)
+
     def test_integers_from_the_host_are_known(self):
         status, answer, error = self.rehearse(
             MODEL.format(

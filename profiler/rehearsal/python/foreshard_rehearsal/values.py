@@ -53,6 +53,8 @@ def _begin(torch):
     imports.after("torch._dynamo", hide)
     if not hasattr(TorchDispatchMode, "ignore_compile_internals"):
         imports.after("torch._dynamo.guards", _change_guards)
+    if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):
+        _change_operators_over_functions(torch)
     _mode.append(Values())
     _mode[0].__enter__()
     for module in (torch.autograd, torch.autograd.graph):
@@ -73,6 +75,19 @@ def _change_guards(guards):
 
     is_in_torch_dispatch_mode = sys.modules["torch.utils._python_dispatch"].is_in_torch_dispatch_mode
     imports.replace(guards.CheckFunctionManager, "__init__", under_mode)
+
+
+def _change_operators_over_functions(torch):
+    """In releases without that attribute each has a rule for each mode, or cannot run under it."""
+
+    def with_rule(original):
+        def dispatch(self, dispatch_key, /, *arguments, **named):
+            self.python_key_table.setdefault(type(_mode[0]), lambda _, *inner, **more: self(*inner, **more))
+            return original(self, dispatch_key, *arguments, **named)
+
+        return dispatch
+
+    imports.replace(torch._ops.HigherOrderOperator, "dispatch", with_rule)
 
 
 def _is_on_top():
