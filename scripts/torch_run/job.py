@@ -19,6 +19,8 @@ CONFIG_KEYS = {  # of config.json, by the names of `foreshard list models`
 
 
 def answer_of(*words):
+    if not PROGRAM.exists():
+        fail(f"{PROGRAM}: is missing; expected a build (scripts/test)")
     run = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
     if run.returncode != 0:
         fail(run.stderr.strip())

@@ -26,7 +26,7 @@ def apply_fsdp1(model, plan, world):
     backward = {"pre": fsdp.BackwardPrefetch.BACKWARD_PRE,
                 "post": fsdp.BackwardPrefetch.BACKWARD_POST, "none": None}
     return fsdp.FullyShardedDataParallel(
-        model.to_empty(device="cuda"),
+        model.to_empty(device="cpu" if plan["pytorch"]["setup"] in ("auto", "host") else "cuda"),
         device_id=torch.cuda.current_device(),
         auto_wrap_policy=policies[settings["policy"]],
         mixed_precision=mixed,
@@ -45,10 +45,11 @@ def apply_ddp(model, plan, is_fake):
         distributed._verify_param_shape_across_processes = lambda *_, **__: None
         distributed._sync_module_states = lambda *_, **__: None
     settings = plan["pytorch"]
+    cap = settings["bucket_cap_mb"]
     wrapped = DistributedDataParallel(
         model.to_empty(device="cuda"),
         device_ids=[torch.cuda.current_device()],
-        bucket_cap_mb=settings["bucket_cap_mb"],
+        **({} if cap == "auto" else {"bucket_cap_mb": cap}),
         gradient_as_bucket_view=settings["gradient_as_bucket_view"],
         static_graph=settings["static_graph"],
     )
