@@ -111,12 +111,15 @@ class Training:
         return kinds[settings["name"]](self.model.parameters(), lr=settings["lr"], **kernel)
 
     def loss_of(self, tokens, targets):
-        """The loss, and what the plan keeps until the end of backward. Other logits are freed here."""
+        """The loss, and what the plan keeps until the end of backward: logits as the loss takes them. Others are
+        freed here."""
         keeps = self.plan["pytorch"]["keep_logits"]
         if uses_transformers(self.plan):
             out = self.model(input_ids=tokens, labels=targets, use_cache=False)
             return out.loss, out.logits if keeps else None
         logits = self.model(tokens)
+        if keeps:
+            logits = logits.to(DTYPES[self.plan["pytorch"]["logits"]])
         return self.loss(logits, targets), logits if keeps else None
 
     def synchronisation(self, is_last):
