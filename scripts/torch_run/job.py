@@ -36,11 +36,19 @@ def plan_of(path):
     return tomllib.loads(whole_plan(path))
 
 
+def has_one_table(model):
+    """Whether embedding and head share their weight, by the number of parameters."""
+    hidden = model["hidden_size"]
+    attention = 2 * hidden * (hidden + hidden // model["heads"] * model["kv_heads"])
+    block = attention + 3 * hidden * model["intermediate_size"] + 2 * hidden
+    return model["parameters"] == model["layers"] * block + hidden + model["vocabulary"] * hidden
+
+
 def bundled_llamas():
     models = json.loads(answer_of("list", "models", "--json", "-"))["models"]
     return {
         model["name"]: {theirs: model[ours] for ours, theirs in CONFIG_KEYS.items()}
-        | {"model_type": "llama", "rms_norm_eps": 1e-5}
+        | {"model_type": "llama", "rms_norm_eps": 1e-5, "tie_word_embeddings": has_one_table(model)}
         for model in models
         if "llama" in model["name"]
     }

@@ -125,8 +125,8 @@ TEST(NullDeviceMachine, GivesTheDriversFunctionsByVersion) {
     EXPECT_EQ(find("cuMemCreate", 10010), nullptr);
     EXPECT_EQ(find("cuNothing", 13000), nullptr);
 
-    using Find = cudaError_t(const char*, void**, unsigned long long,
-                             cudaDriverEntryPointQueryResult*);
+    using Find =
+        cudaError_t(const char*, void**, unsigned long long, cudaDriverEntryPointQueryResult*);
     void* function = nullptr;
     EXPECT_EQ(device.find<Find>("cudaGetDriverEntryPoint")("cuMemAlloc", &function, 0, nullptr),
               cudaSuccess);
