@@ -104,6 +104,10 @@ Result<void> Rehearse::check() {
   if (!question_.machine.empty()) {
     auto machine = load_machine(question_.machine);
     if (!machine) return tl::unexpected(machine.error());
+    if (!machine->vendor.empty() && machine->vendor != "NVIDIA") {
+      return fail("", "--machine",
+                  question_.machine + " is of " + machine->vendor + "; expected GPUs of NVIDIA");
+    }
     machine_ = std::move(*machine);
   }
   question_.device_memory =

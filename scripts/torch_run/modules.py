@@ -7,10 +7,10 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 def modules_by_name(model):
-    """Modules by Hugging Face's names; of a wrapped one the wrapper."""
+    """Modules by Hugging Face's names; of a wrapped or compiled one the wrapper."""
     modules = {}
     for name, module in model.named_modules():
-        name = name.replace("_checkpoint_wrapped_module", "").replace("..", ".").strip(".")
+        name = re.sub(r"\.(_checkpoint_wrapped_module|_orig_mod)\b", "", name)
         inside_model = name.split(".")[0] in ("embed_tokens", "layers", "norm")
         modules.setdefault("model." + name if inside_model else name, module)
     return modules

@@ -2,12 +2,13 @@
 import contextlib
 
 import torch
-import torch.nn.functional as F
 
 from .checkpointing import apply_checkpointing
+from .float8 import apply_float8
 from .fsdp2 import apply_fsdp2
 from .llama import Llama
-from .modules import DTYPES
+from .losses import loss_function
+from .modules import DTYPES, blocks_of
 from .wrappers import apply_ddp, apply_fsdp1
 
 
@@ -15,18 +16,25 @@ def uses_transformers(plan):
     return plan["pytorch"].get("implementation") == "transformers"
 
 
+def own_rms_norm():
+    """What torch.nn.RMSNorm is in the PyTorch that runs."""
+    return "fused" if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 9) else "composite"
+
+
 def not_run(plan, config):
     """What of the plan is not run here, each as "section.key = value"."""
     allowed = {
         "offload.optimizer": [False],
         "offload.activations": [False],
+        "allocator.memory_fraction": [1.0],
         "precision.optimizer_state": [plan["precision"]["storage"]],
-        "pytorch.loss": ["whole"],
-        "pytorch.rms_norm": ["auto"],
-        "pytorch.float8": ["none"],
+        "pytorch.loop": ["plain"],
+        "pytorch.rms_norm": ["auto", own_rms_norm()],
     }
+    if uses_transformers(plan):
+        allowed["pytorch.loss"] = ["whole"]
     if plan["runtime"] == "fsdp1":
-        allowed["sharding.strategy"] = ["full_shard", "shard_grad_op", "no_shard"]
+        allowed["sharding.strategy"] = ["full_shard", "shard_grad_op", "no_shard", "hybrid_shard"]
         allowed["wrap.policy"] = ["none", "transformer", "size"]
     for name, values in allowed.items():
         section, key = name.split(".")
@@ -57,22 +65,17 @@ def model_of(config, plan):
 
 
 def choose_attention(backend):
-    """The backend that scaled_dot_product_attention takes; those below it remain as a way out."""
+    """The backend that scaled_dot_product_attention takes; those below it remain as a way out. PyTorch itself
+    puts cuDNN's last on some GPUs."""
     cuda = torch.backends.cuda
     cuda.enable_cudnn_sdp(backend == "cudnn")
     cuda.enable_flash_sdp(backend == "flash")
     cuda.enable_mem_efficient_sdp(backend in ("flash", "efficient"))
+    cuda.enable_math_sdp(backend != "cudnn")
 
 
-def loss_of(model, tokens, targets, plan):
-    """The loss, and what the plan keeps until the end of backward. Other logits are freed here."""
-    settings = plan["pytorch"]
-    if uses_transformers(plan):
-        out = model(input_ids=tokens, labels=targets, use_cache=False)
-        return out.loss, out.logits if settings["keep_logits"] else None
-    logits = model(tokens)
-    seen = logits.flatten(0, 1).to(DTYPES[settings["logits"]])
-    return F.cross_entropy(seen, targets.flatten()), logits if settings["keep_logits"] else None
+def compiles(plan, what):
+    return plan["operators"] == "pytorch-compile" and plan["pytorch"]["compile"].startswith(what)
 
 
 class Training:
@@ -84,13 +87,21 @@ class Training:
         choose_attention(plan["pytorch"]["attention"])
         torch.use_deterministic_algorithms(plan["pytorch"]["deterministic"])
         model = model_of(config, plan)
+        apply_float8(model, plan)
         apply_checkpointing(model, plan)
+        if compiles(plan, "blocks"):
+            blocks = blocks_of(model)
+            for i, block in enumerate(blocks):
+                blocks[i] = torch.compile(block, fullgraph=True)
         if plan["runtime"] == "fsdp2":
             self.model = apply_fsdp2(model, plan, world)
         elif plan["runtime"] == "fsdp1":
-            self.model = apply_fsdp1(model, plan)
+            self.model = apply_fsdp1(model, plan, world)
         else:
             self.model = apply_ddp(model, plan, is_fake)
+        if compiles(plan, "model"):
+            self.model.compile()
+        self.loss = loss_function(plan)
         self.optimizer = self.make_optimizer(plan["optimizer"])
 
     def make_optimizer(self, settings):
@@ -98,6 +109,18 @@ class Training:
         kernel = settings["kernel"]
         kernel = {"fused": True} if kernel == "fused" else {"foreach": kernel == "foreach"}
         return kinds[settings["name"]](self.model.parameters(), lr=settings["lr"], **kernel)
+
+    def loss_of(self, tokens, targets):
+        """The loss, and what the plan keeps until the end of backward: logits as the loss takes them. Others are
+        freed here."""
+        keeps = self.plan["pytorch"]["keep_logits"]
+        if uses_transformers(self.plan):
+            out = self.model(input_ids=tokens, labels=targets, use_cache=False)
+            return out.loss, out.logits if keeps else None
+        logits = self.model(tokens)
+        if keeps:
+            logits = logits.to(DTYPES[self.plan["pytorch"]["logits"]])
+        return self.loss(logits, targets), logits if keeps else None
 
     def synchronisation(self, is_last):
         """What a micro-step runs in, so that gradients are reduced where the plan has it."""
@@ -126,7 +149,7 @@ class Training:
             with self.synchronisation(micro_step == count - 1):
                 if self.plan["prefetch"]["unshard_before_forward"]:
                     self.model.unshard()
-                loss, kept = loss_of(self.model, tokens, targets, self.plan)
+                loss, kept = self.loss_of(tokens, targets)
                 if count > 1:
                     loss = loss / count
                 loss.backward()

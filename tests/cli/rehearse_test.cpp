@@ -33,6 +33,7 @@ TEST(Rehearse, OptionsThatCannotBeAreNamed) {
            {{"--steps", "0"}, "--steps"},
            {{"--loss", "nan"}, "--loss"},
            {{"--machine", "h1000"}, "h1000"},
+           {{"--machine", "mi300x"}, "--machine: mi300x is of AMD; expected GPUs of NVIDIA"},
            {{"--ranks", "4", "--rank", "0,4"}, "--rank: 4 is not a rank of the job"},
            {{"--rank", "0,"}, "--rank: '0,' names no ranks"},
            {{"--rank", "all"}, "--rank: 'all' names no ranks"},

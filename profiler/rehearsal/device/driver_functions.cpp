@@ -62,3 +62,13 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
   return *function == nullptr && result == nullptr ? remembered(cudaErrorSymbolNotFound)
                                                    : cudaSuccess;
 }
+
+// What CUDA 12 calls, deprecated since.
+extern "C" cudaError_t cudaGetDriverEntryPoint(const char* name, void** function,
+                                               unsigned long long flags,
+                                               cudaDriverEntryPointQueryResult* result) {
+  int version = 0;
+  cudaRuntimeGetVersion(&version);
+  return cudaGetDriverEntryPointByVersion(name, function, static_cast<unsigned>(version), flags,
+                                          result);
+}

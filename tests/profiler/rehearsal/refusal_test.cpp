@@ -124,6 +124,13 @@ TEST(NullDeviceMachine, GivesTheDriversFunctionsByVersion) {
     EXPECT_EQ(find("cuMemCreate", 10020), device.find<void>("cuMemCreate"));
     EXPECT_EQ(find("cuMemCreate", 10010), nullptr);
     EXPECT_EQ(find("cuNothing", 13000), nullptr);
+
+    using Find =
+        cudaError_t(const char*, void**, unsigned long long, cudaDriverEntryPointQueryResult*);
+    void* function = nullptr;
+    EXPECT_EQ(device.find<Find>("cudaGetDriverEntryPoint")("cuMemAlloc", &function, 0, nullptr),
+              cudaSuccess);
+    EXPECT_EQ(function, device.find<void>("cuMemAlloc_v2"));
   });
 }
 

@@ -100,6 +100,30 @@ for step in range(5):
         rows = {row["what"]: (row["where"], row["count"], row["answer"]) for row in answer["invented"]}
         self.assertEqual(rows, {"item": (self.where(5), 3, 2.5), "bool": (self.where(5), 3, True)})
 
+    def test_equal_modules_share_what_is_compiled(self):
+        text = """import torch, torch.nn as nn
+net = nn.ModuleList(nn.Linear(64, 64) for _ in range(3)).cuda(); optim = torch.optim.SGD(net.parameters(), lr=0.1)
+compiled = [torch.compile(layer, backend="aot_eager") for layer in net]
+for step in range(3):
+    x = torch.ones(8, 64, device="cuda", requires_grad=True)
+    for layer in compiled: x = layer(x)
+    x.sum().backward(); optim.step(); optim.zero_grad()
+    print("graphs", torch._dynamo.utils.counters["stats"]["unique_graphs"])
+"""
+        status, _, error = self.rehearse(text)
+        self.assertEqual((status, error.count("graphs 1\n")), (0, 2), error)
+
+    def test_a_compiled_checkpoint_draws_its_random_numbers_again(self):
+        text = """import torch, torch.nn as nn
+from torch.utils.checkpoint import checkpoint
+net = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).cuda(); optim = torch.optim.SGD(net.parameters(), lr=0.1)
+compiled = torch.compile(lambda x: checkpoint(net, x, use_reentrant=False), backend="aot_eager_decomp_partition")
+for step in range(3):
+    compiled(torch.ones(8, 64, device="cuda", requires_grad=True)).sum().backward(); optim.step()
+"""
+        status, answer, error = self.rehearse(text)
+        self.assertEqual((status, len(answer["steps"])), (0, 3), error)
+
     def test_integers_from_the_host_are_known(self):
         status, answer, error = self.rehearse(
             MODEL.format(

@@ -53,6 +53,16 @@ TEST(FstFile, KeepsValuesSqlHasNoWordFor) {
   EXPECT_EQ(read->strings[read->lanes[0].name], trace.strings[trace.lanes[0].name]);
 }
 
+TEST(FstFile, KeepsTheProgramOfALongStep) {
+  const TemporaryFolder folder;
+  Trace trace = sample_trace();
+  trace.metadata["programs"] = std::string(40 << 20, 'x');
+  ASSERT_TRUE(write_fst(folder.path("a.fst"), trace));
+  const auto read = read_fst(folder.path("a.fst"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->metadata.at("programs"), trace.metadata["programs"]);
+}
+
 TEST(FstFile, WritesInPartsWhatItReadsWhole) {
   const TemporaryFolder folder;
   const Trace trace = sample_trace();

@@ -5,6 +5,7 @@ A dispatch mode sees every operator but those of a backward pass and of attentio
 operators. Integers are rare there, and the mode would change what is allocated: autograd adds gradients, and
 attention its mask, in place only where no mode looks on."""
 
+import contextlib
 import sys
 
 from foreshard_rehearsal import backward_counts, imports, operators
@@ -50,11 +51,43 @@ def _begin(torch):
         Values.__torch_dispatch__ = dynamo.disable(Values.__torch_dispatch__)
 
     imports.after("torch._dynamo", hide)
+    if not hasattr(TorchDispatchMode, "ignore_compile_internals"):
+        imports.after("torch._dynamo.guards", _change_guards)
+    if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):
+        _change_operators_over_functions(torch)
     _mode.append(Values())
     _mode[0].__enter__()
     for module in (torch.autograd, torch.autograd.graph):
         imports.replace(module, "_engine_run_backward", _backward)
     _change_attention(torch)
+
+
+def _change_guards(guards):
+    """Compiled code is valid for the modes that its guards were made under. The compiler makes them under none, and in
+    releases before that method such guards never hold under this mode: each call would be compiled again."""
+
+    def under_mode(original):
+        def __init__(self, *arguments, **named):
+            with _mode[0] if is_in_torch_dispatch_mode() else contextlib.nullcontext():
+                original(self, *arguments, **named)
+
+        return __init__
+
+    is_in_torch_dispatch_mode = sys.modules["torch.utils._python_dispatch"].is_in_torch_dispatch_mode
+    imports.replace(guards.CheckFunctionManager, "__init__", under_mode)
+
+
+def _change_operators_over_functions(torch):
+    """In releases without that attribute each has a rule for each mode, or cannot run under it."""
+
+    def with_rule(original):
+        def dispatch(self, dispatch_key, /, *arguments, **named):
+            self.python_key_table.setdefault(type(_mode[0]), lambda _, *inner, **more: self(*inner, **more))
+            return original(self, dispatch_key, *arguments, **named)
+
+        return dispatch
+
+    imports.replace(torch._ops.HigherOrderOperator, "dispatch", with_rule)
 
 
 def _is_on_top():
