@@ -180,7 +180,12 @@ class Reader {
       }
     }
     if (!each("META_DATA_EXPORT", [&](Statement& row) {
-          trace_.metadata[std::string(row.text(0))] = std::string(row.text(1));
+          const std::string key = continued_key(row.text(0));
+          const auto begun = key.empty() ? trace_.metadata.end() : trace_.metadata.find(key);
+          if (begun == trace_.metadata.end())
+            trace_.metadata[std::string(row.text(0))] = row.text(1);
+          else
+            begun->second += row.text(1);
         })) {
       return fail(path_, "META_DATA_EXPORT", std::string("is damaged; expected ") + kExpected);
     }

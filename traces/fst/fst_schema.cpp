@@ -6,6 +6,8 @@
 namespace foreshard::traces {
 namespace {
 
+constexpr std::size_t kDigits = 4;  // so that rows are in order by name
+
 constexpr const char* kCreateTables = R"(
 CREATE TABLE META_DATA_EXPORT (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
@@ -110,6 +112,21 @@ const std::map<std::string, std::vector<std::string>>& required_columns() {
 const std::vector<std::string>& added_columns(const std::string& table) {
   static const std::vector<std::string> kOfEventFacts{"costSource", "costError"}, kOfOthers;
   return table == "EVENT_FACTS" ? kOfEventFacts : kOfOthers;
+}
+
+std::string piece_name(const std::string& key, std::size_t number) {
+  if (number == 1) return key;
+  std::string text = std::to_string(number);
+  if (text.size() < kDigits) text.insert(0, kDigits - text.size(), '0');
+  return key + "#" + text;
+}
+
+std::string continued_key(std::string_view name) {
+  const std::size_t mark = name.rfind('#');
+  if (mark == name.npos || name.size() != mark + 1 + kDigits) return "";
+  const auto digits = name.substr(mark + 1);
+  const bool is_number = digits.find_first_not_of("0123456789") == digits.npos;
+  return is_number ? std::string(name.substr(0, mark)) : "";
 }
 
 bool create_schema(Database& database) {

@@ -154,6 +154,16 @@ FstWriter::~FstWriter() = default;
 
 namespace {
 
+bool set_metadata(Statement& statement, const std::string& key, std::string_view value) {
+  bool is_done = true;
+  for (std::size_t piece = 1; is_done && (piece == 1 || !value.empty()); ++piece) {
+    is_done =
+        statement.run(std::string_view(piece_name(key, piece)), value.substr(0, kLongestPiece));
+    value.remove_prefix(std::min(value.size(), kLongestPiece));
+  }
+  return is_done;
+}
+
 // Makes an empty trace of an empty file; `path` is what a failure names.
 Result<void> make_empty(const std::string& file, const Metadata& metadata,
                         const std::string& path) {
@@ -167,9 +177,7 @@ Result<void> make_empty(const std::string& file, const Metadata& metadata,
     complete->second = "0";
   }
   written["format_version"] = std::to_string(kFormatVersion);
-  for (const auto& [key, value] : written) {
-    is_done = is_done && set.run(std::string_view(key), std::string_view(value));
-  }
+  for (const auto& [key, value] : written) is_done = is_done && set_metadata(set, key, value);
   set = Statement();
   if (is_done && fresh.run("COMMIT")) return {};
   return fail(path, "",
@@ -297,7 +305,7 @@ void FstWriter::append(std::span<const Loss> losses) {
 
 void FstWriter::set(const std::string& key, const std::string& value) {
   if (state_->begin()) {
-    state_->check(state_->insert->metadata.run(std::string_view(key), std::string_view(value)));
+    state_->check(set_metadata(state_->insert->metadata, key, value));
   }
 }
 

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 
 const std::string kRowNumber = "rowid";
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
-// The longest value that is read, and the longest row. A trace's longest is what its ranks launch, of
-// which a step of 30,000 kernels has 18 MB; SQLite's own statements need the lower bound.
-constexpr std::int64_t kLeastLongest = 64 << 10, kMaxLongest = 64 << 20;
+// The longest value that is read, and the longest row. A trace's longest is a plan, a model or a
+// packed block of records; SQLite's own statements need the lower bound.
+constexpr std::int64_t kLeastLongest = 64 << 10, kMaxLongest = 16 << 20;
 // A row takes at least this many bytes of its page; more rows mean pages that are read twice.
 constexpr std::int64_t kLeastBytesOfARow = 4;
 // Steps of SQLite's machine between two counts of them, and how many all queries together may take:
