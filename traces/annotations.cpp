@@ -72,10 +72,6 @@ Annotation fsdp1(std::string_view word) {
   return out;
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 }  // namespace
 
 Annotation annotation_of(std::string_view name) {
@@ -113,16 +109,6 @@ bool launches_kernel(std::string_view call) {
   return (call.starts_with("cu") || call.starts_with("hip")) &&
          call.find("Launch") != std::string_view::npos &&
          call.find("Kernel") != std::string_view::npos;
-}
-
-bool is_collective_kernel(std::string_view kernel) {
-  for (std::size_t i = 1; i + 2 < kernel.size(); ++i) {
-    if (lower(kernel[i]) == 'c' && lower(kernel[i + 1]) == 'c' && lower(kernel[i + 2]) == 'l' &&
-        (lower(kernel[i - 1]) == 'n' || lower(kernel[i - 1]) == 'r')) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace foreshard::traces

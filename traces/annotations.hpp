@@ -31,7 +31,4 @@ bool is_blocking_call(std::string_view call);
 // Calls that launch one kernel, those of runtimes and of drivers.
 bool launches_kernel(std::string_view call);
 
-// NCCL's and RCCL's kernels, in all spellings.
-bool is_collective_kernel(std::string_view kernel);
-
 }  // namespace foreshard::traces

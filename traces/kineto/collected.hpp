@@ -16,6 +16,7 @@ struct EventLinks {
   std::int64_t external_id = 0;  // the operator's number, or that of the operator it belongs to
   Operator in_backward = Operator::kCount;  // see OperatorKey
   std::uint32_t collective_size = 0;        // see background_collectives.hpp
+  bool communicates = false;  // of calls and operators: the kernels that they launch do
 };
 
 // An instant of the allocator. Absent values are kUnknown.

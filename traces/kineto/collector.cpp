@@ -7,6 +7,7 @@
 
 #include "models/base/utf8.hpp"
 #include "traces/annotations.hpp"
+#include "traces/communication.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/costs/transfer_keys.hpp"
@@ -81,8 +82,9 @@ EventKind kind_of(Category category, std::string_view name) {
     case Category::stack: return EventKind::stack;
     case Category::kernel:
       if (name.starts_with("Memcpy") || name.starts_with("Memset")) return EventKind::memory;
-      return is_collective_kernel(name) ? EventKind::communication : EventKind::compute;
-    case Category::copy: return EventKind::memory;
+      return is_communication_kernel(name) ? EventKind::communication : EventKind::compute;
+    case Category::copy:
+      return is_copy_between_devices(name) ? EventKind::communication : EventKind::memory;
     case Category::sync: return name == "Stream Wait Event" ? EventKind::wait : EventKind::range;
     default: return EventKind::range;
   }
@@ -162,6 +164,9 @@ void Collector::use_complete(const RawEvent& raw) {
   event.end_ns = last_end_ns_ = (start + duration).rounded();
   event.name = out_.strings.intern(raw.name);
   event.kind = kind_of(category, raw.name);
+  if (event.kind == EventKind::compute && !raw.collective.empty()) {
+    event.kind = EventKind::communication;
+  }
   event.correlation = or_zero(raw.correlation);
   // Before 2023 the device's events had their correlation here too.
   links.external_id = raw.external_id == raw.correlation ? 0 : or_zero(raw.external_id);
@@ -184,7 +189,7 @@ std::int32_t Collector::stream_of(const RawEvent& raw) {
 }
 
 void Collector::describe_device(const RawEvent& raw, Event& event) {
-  if (event.kind == EventKind::memory) {
+  if (event.kind == EventKind::memory || is_copy_between_devices(raw.name)) {
     event.bytes = std::max<std::int64_t>(0, or_zero(raw.bytes));
     if (const auto key = copy_key(raw.name, event.bytes)) event.cost_key = intern(*key);
   } else if (event.kind == EventKind::communication && !raw.collective.empty()) {

@@ -93,7 +93,7 @@ void HostSweep::place(std::uint32_t instant) {
 
 void HostSweep::visit(std::uint32_t index) {
   Event& event = recording_.events[index];
-  const EventLinks& links = recording_.links[index];
+  EventLinks& links = recording_.links[index];
   Open now = around(event.start_ns);
   if (event.kind == EventKind::range || event.kind == EventKind::host) {
     const NameInfo& info = names_[event.name];
@@ -112,6 +112,8 @@ void HostSweep::visit(std::uint32_t index) {
   if (event.kind == EventKind::runtime && now.owner != kNoEvent && names_[event.name].launches) {
     kernel_calls.push_back(now.owner);
   }
+  links.communicates =
+      names_[event.kind == EventKind::runtime ? now.name : event.name].communicates;
   if (can_launch(event)) launches.push_back({event.correlation, index, now.owner});
   if (links.external_id != 0 && event.correlation == 0) {
     operators.push_back({links.external_id, index, now.owner});
@@ -294,6 +296,9 @@ class Attributor {
       return;
     }
     const Event& host = recording_.events[cause->event];
+    if (event.kind == EventKind::compute && recording_.links[cause->event].communicates) {
+      event.kind = EventKind::communication;
+    }
     if (event.unit == 0) event.unit = host.unit;
     if (event.phase == 0) event.phase = host.phase;
     event.step = host.step;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "traces/annotations.hpp"
+#include "traces/communication.hpp"
 #include "traces/kineto/costs/operator_keys.hpp"
 #include "traces/trace.hpp"
 
@@ -14,9 +15,10 @@ struct NameInfo {
   StringId unit = 0, phase = 0;
   Annotation::Scope scope = Annotation::Scope::none;
   std::int32_t step = -1;
-  bool has_cost = false;  // an operator of the model
-  bool launches = false;  // a call that launches a kernel
-  bool is_known = false;  // looked into
+  bool has_cost = false;      // an operator of the model
+  bool launches = false;      // a call that launches a kernel
+  bool communicates = false;  // an operator whose own kernels do
+  bool is_known = false;      // looked into
 };
 
 class NameTable {
@@ -40,6 +42,7 @@ class NameTable {
                                               annotation.step.value_or(-1),
                                               key_rule(text) != nullptr,
                                               launches_kernel(text),
+                                              is_communication_operator(text),
                                               true};
   }
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "traces/annotations.hpp"
+#include "traces/communication.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/nsys/tables.hpp"
 
@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, 8> kMemories{"Pageable",       "Pinned", 
                                                     "Array",          "Managed", "Device Static",
                                                     "Managed Static", "Unknown"};
 constexpr std::int64_t kPageable = 0, kPinned = 1;
+constexpr std::int64_t kBetweenDevices = 10;  // PtoP
 
 template <std::size_t N>
 std::string text_of(const std::array<std::string_view, N>& words, std::int64_t number) {
@@ -67,7 +68,7 @@ void read_kernels(Import& in, const std::string& table) {
            event.name = in.names.of(row, column);
          }
          const auto [kind, is_new] = kinds.try_emplace(event.name, EventKind::compute);
-         if (is_new && is_collective_kernel(in.builder.strings()[event.name])) {
+         if (is_new && is_communication_kernel(in.builder.strings()[event.name])) {
            kind->second = EventKind::communication;
          }
          event.kind = kind->second;
@@ -107,6 +108,8 @@ void read_device_tables(Import& in) {
   read(in, "CUPTI_ACTIVITY_KIND_MEMCPY", {"bytes", "copyKind", "srcKind", "dstKind", "name"},
        [&](const Source::Row& row, Event& event) {
          event.bytes = row.integer(kNext);
+         const bool is_between = row.integer(kNext + 1) == kBetweenDevices;
+         if (is_between) event.kind = EventKind::communication;
          event.name = in.names.of(row, kNext + 4);
          if (event.name != 0) return;
          std::string name = "Memcpy " + text_of(kCopies, row.integer(kNext + 1));

@@ -4,6 +4,7 @@ import collections
 import decimal
 import gzip
 import json
+import re
 import sys
 
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset")
@@ -46,7 +47,7 @@ def count(path):
         "categories": categories,
         "device_events": len(device),
         "kernels": len(kernels),
-        "collectives": sum("nccl" in e["name"].lower() for e in kernels),
+        "collectives": sum(bool(re.search(r"nccl|multimem|\bep::(inter|intra)node", e["name"], re.I)) for e in kernels),
         "kernel_ns": sum(end(e) - nanoseconds(e["ts"]) for e in kernels),
         "first_ns": base + min((nanoseconds(e["ts"]) for e in complete if e.get("cat") != "Trace"), default=0),
         "device_first_ns": base + min((nanoseconds(e["ts"]) for e in device), default=0),

@@ -73,6 +73,23 @@ std::string units(const Trace& trace) {
   return out;
 }
 
+// Whatever the kernel is called: the recording says so, or the operator does that launched it.
+TEST(KinetoCosts, WhatIsCommunicationMayBeSaidElsewhere) {
+  const Trace trace =
+      imported(event("cpu_op", "symm_mem::fused_all_gather", 1, 0, 40, "") +
+               event("cpu_op", "aten::mm", 1, 20, 10, "") + call(10, 1) + call(25, 2) +
+               call(50, 3) + kernel(100, 1) + kernel(110, 2) +
+               event("kernel", "k3", 7, 120, 4,
+                     R"("device":0,"stream":7,"correlation":3,"Collective name":"allreduce")") +
+               event("gpu_memcpy", "Memcpy PtoP (Device -> Device)", 7, 130, 4,
+                     R"("device":0,"stream":7,"correlation":4,"bytes":512)"));
+  EXPECT_EQ(event_named(trace, "k1").kind, EventKind::communication);
+  EXPECT_EQ(event_named(trace, "k2").kind, EventKind::compute);
+  EXPECT_EQ(event_named(trace, "k3").kind, EventKind::communication);
+  EXPECT_EQ(event_named(trace, "Memcpy PtoP (Device -> Device)").kind, EventKind::communication);
+  EXPECT_EQ(event_named(trace, "Memcpy PtoP (Device -> Device)").bytes, 512);
+}
+
 TEST(KinetoCosts, CollectivesOfABackendAreOfTheirCalls) {
   const Trace trace = imported(gathers_of_two_units(50));
   EXPECT_EQ(units(trace), "a,b,");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "traces/annotations.hpp"
+#include "traces/communication.hpp"
 #include "traces/kineto/json/exact_time.hpp"
 #include "traces/kineto/json/json_text.hpp"
 #include "traces/kineto/recording.hpp"
@@ -95,11 +96,22 @@ TEST(KinetoAnnotations, KnowCallsThatLaunchKernels) {
   EXPECT_FALSE(launches_kernel("cudaMemcpyAsync"));
 }
 
-TEST(KinetoAnnotations, KnowCollectivesAndWaits) {
-  EXPECT_TRUE(is_collective_kernel("ncclDevKernel_Generic_4(x)"));
-  EXPECT_TRUE(is_collective_kernel("void RcclKernel"));
-  EXPECT_FALSE(is_collective_kernel("gemm"));
-  EXPECT_FALSE(is_collective_kernel("nc"));
+TEST(Communication, IsKnownByItsLibrariesWords) {
+  for (const char* const kernel :
+       {"ncclDevKernel_Generic_4(x)", "void RcclKernel", "void mscclKernel_Sum_half_LL",
+        "void deep_ep::internode::combine<false, 8>", "void deep_ep::intranode::dispatch<8, 768>",
+        "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)",
+        "void vllm::cross_device_reduce_1stage<__half, 2>",
+        "void one_shot_all_reduce_kernel<float>", "oneccl_allreduce", "nvshmemi_barrier"}) {
+    EXPECT_TRUE(is_communication_kernel(kernel)) << kernel;
+  }
+  for (const char* const kernel : {"gemm", "nc", "void at::native::reduce_kernel<512>",
+                                   "void dispatch_expert<4>", "ampere_sgemm_128x64_nn"}) {
+    EXPECT_FALSE(is_communication_kernel(kernel)) << kernel;
+  }
+}
+
+TEST(KinetoAnnotations, KnowWaits) {
   EXPECT_TRUE(is_blocking_call("cudaStreamSynchronize"));
   EXPECT_TRUE(is_blocking_call("hipDeviceSynchronize"));
   EXPECT_TRUE(is_blocking_call("cuCtxSynchronize"));
