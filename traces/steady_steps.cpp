@@ -12,6 +12,8 @@ namespace foreshard::traces {
 namespace {
 
 constexpr std::int32_t kFirstSteadyStep = 3;
+constexpr double kLag =
+    0.05;  // of a step: a device that is done that much later lags behind its host
 
 // Steps that were cut short by running out of memory, or retried part of their work.
 std::set<std::int32_t> steps_out_of_memory(const Trace& trace) {
@@ -39,16 +41,63 @@ std::vector<std::int32_t> steady_steps(const Trace& trace) {
   return steps;
 }
 
-std::int64_t steady_step_time(const Trace& trace) {
-  return steady_step_time(trace, trace.steps);
+DeviceEnds device_ends(const Trace& trace) {
+  DeviceEnds ends;
+  std::int64_t* end =
+      nullptr;  // of the last one met: most events are of the same step as the one before
+  std::pair<std::int32_t, std::int32_t> of{-1, -1};
+  for (const Event& event : trace.events) {
+    if (!is_device_work(event.kind)) continue;
+    const std::pair key{trace.lanes[static_cast<std::size_t>(event.lane)].rank, event.step};
+    if (end == nullptr || key != of) {
+      of = key;
+      end = &ends.try_emplace(key, event.end_ns).first->second;
+    }
+    *end = std::max(*end, event.end_ns);
+  }
+  return ends;
 }
 
-std::int64_t steady_step_time(const Trace& trace, std::span<const Step> steps) {
+std::vector<DeviceStep> device_steps(std::span<const Step> steps, const DeviceEnds& ends) {
+  std::vector<Step> ordered(steps.begin(), steps.end());
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Step& a, const Step& b) {
+    return std::pair(a.rank, a.start_ns) < std::pair(b.rank, b.start_ns);
+  });
+  std::vector<DeviceStep> all;
+  for (const Step& step : ordered) {
+    const auto end = ends.find({step.rank, step.step});
+    if (end == ends.end()) continue;
+    const bool is_first = all.empty() || all.back().rank != step.rank;
+    const std::int64_t start = is_first ? step.start_ns : all.back().end_ns;
+    if (end->second > start) all.push_back({step.rank, step.step, start, end->second});
+  }
+  return all;
+}
+
+std::int64_t steady_step_time(const Trace& trace) {
+  return steady_step_time(trace, trace.steps, device_ends(trace));
+}
+
+std::int64_t steady_step_time(const Trace& trace, std::span<const Step> steps,
+                              const DeviceEnds& ends) {
   if (integer(trace.metadata, "unknown_costs", 0) > 0) return 0;
-  std::map<std::int32_t, std::int64_t> longest;
+  std::set<std::int32_t> lagging;  // ranks
   for (const Step& step : steps) {
-    auto& duration = longest[step.step];
-    duration = std::max(duration, step.end_ns - step.start_ns);
+    const auto end = ends.find({step.rank, step.step});
+    const auto allowed =
+        static_cast<std::int64_t>(kLag * static_cast<double>(step.end_ns - step.start_ns));
+    if (end != ends.end() && end->second - step.end_ns > allowed) lagging.insert(step.rank);
+  }
+  std::map<std::int32_t, std::int64_t> longest;
+  const auto take = [&](std::int32_t step, std::int64_t ns) {
+    auto& duration = longest[step];
+    duration = std::max(duration, ns);
+  };
+  for (const Step& step : steps) {
+    if (!lagging.contains(step.rank)) take(step.step, step.end_ns - step.start_ns);
+  }
+  for (const DeviceStep& step : device_steps(steps, ends)) {
+    if (lagging.contains(step.rank)) take(step.step, step.end_ns - step.start_ns);
   }
   std::vector<std::int64_t> durations;
   for (const std::int32_t step : steady_steps(trace)) durations.push_back(longest[step]);

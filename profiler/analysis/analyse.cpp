@@ -8,6 +8,7 @@
 #include "profiler/analysis/breakdown.hpp"
 #include "profiler/analysis/memory.hpp"
 #include "profiler/analysis/operators.hpp"
+#include "profiler/analysis/steady_step.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/metadata.hpp"
 #include "traces/recorded_question.hpp"
@@ -89,13 +90,16 @@ class Analyser {
     if (is_stopped()) return;
     const Launches launches(trace_);
     if (is_stopped()) return;
-    gaps_ = compute_gaps(trace_, launches);
+    choose_steps();
+    gaps_ = compute_gaps(trace_, launches, typical_);
     if (is_stopped()) return;
     launches_ = launch_statistics(trace_, launches);
     for (const auto& [rank, events] : ranks_) {
       if (is_stopped()) return;
       add_rank(rank, events);
     }
+    if (is_stopped()) return;
+    add_steady_step();
     if (is_stopped()) return;
     result_.operators = operator_totals(trace_);
     result_.cost_sources = cost_source_totals(trace_);
@@ -126,6 +130,42 @@ class Analyser {
     }
   }
 
+  void choose_steps() {
+    std::map<std::int32_t, std::vector<traces::Interval>> steady;
+    const auto& numbers = result_.steady_steps;
+    for (const traces::DeviceStep& step :
+         traces::device_steps(trace_.steps, traces::device_ends(trace_))) {
+      const bool is_there = trace_.complete || step.end_ns <= trace_.complete_until_ns;
+      if (is_there && std::binary_search(numbers.begin(), numbers.end(), step.step)) {
+        steady[step.rank].push_back({step.start_ns, step.end_ns});
+      }
+    }
+    for (auto& [rank, steps] : steady) {
+      const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
+      std::nth_element(steps.begin(), middle, steps.end(),
+                       [](const traces::Interval& a, const traces::Interval& b) {
+                         return a.end_ns - a.start_ns < b.end_ns - b.start_ns;
+                       });
+      typical_[rank] = *middle;
+    }
+  }
+
+  void add_steady_step() {
+    if (typical_.empty() || result_.step_time_ns == 0) return;
+    SteadyStep& mean = result_.steady_step.emplace();
+    std::vector<IdleGap> gaps;
+    for (const auto& [rank, within] : typical_) {
+      const TimeBreakdown time = ranks_.at(rank).all.build(within);
+      for (const auto field : kTimes) mean.time.*field = bounded_sum(mean.time.*field, time.*field);
+      const auto& idle = gaps_.at(rank).idle;
+      gaps.insert(gaps.end(), idle.begin(), idle.end());
+    }
+    const auto ranks = static_cast<std::int64_t>(typical_.size());
+    for (const auto field : kTimes) mean.time.*field /= ranks;
+    mean.causes = idle_causes(trace_, gaps);
+    for (IdleCause& cause : mean.causes) cause.ns /= ranks;
+  }
+
   void add_rank(std::int32_t rank, const RankEvents& events) {
     MemoryHistory history = replay_memory(trace_, memory_[rank], memory_span_);
 
@@ -133,7 +173,8 @@ class Analyser {
     analysis.rank = rank;
     analysis.events = events.events;
     analysis.time = events.all.build();
-    if (const auto found = gaps_.find(rank); found != gaps_.end()) analysis.gaps = found->second;
+    if (const auto found = gaps_.find(rank); found != gaps_.end())
+      analysis.gaps = found->second.sums;
     if (const auto found = launches_.find(rank); found != launches_.end()) {
       analysis.launches = found->second;
     }
@@ -198,7 +239,9 @@ class Analyser {
   const std::stop_token& stop_;
   Analysis result_;
   std::map<std::int32_t, RankEvents> ranks_;
-  std::map<std::int32_t, ComputeGaps> gaps_;
+  std::map<std::int32_t, RankGaps> gaps_;
+  std::map<std::int32_t, traces::Interval>
+      typical_;  // of each rank, its steady step of median time
   std::map<std::int32_t, LaunchStatistics> launches_;
   std::map<std::int32_t, traces::MemoryEventSpan> memory_;
   traces::Interval memory_span_;

@@ -19,6 +19,7 @@
 // what segments the allocator holds; both as the allocator rounds them. Over time: memory_timeline.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,6 +52,12 @@ struct TimeBreakdown {
   std::int64_t overlap_ns = 0;
   std::int64_t exposed_communication_ns = 0;
 };
+
+inline constexpr std::array<std::int64_t TimeBreakdown::*, 8> kTimes{
+    &TimeBreakdown::device_events,       &TimeBreakdown::span_ns,
+    &TimeBreakdown::compute_ns,          &TimeBreakdown::communication_ns,
+    &TimeBreakdown::memory_operation_ns, &TimeBreakdown::idle_ns,
+    &TimeBreakdown::overlap_ns,          &TimeBreakdown::exposed_communication_ns};
 
 // Category or owner of memory of which nothing is known.
 constexpr const char* kUnknown = "unknown";
@@ -99,6 +106,19 @@ struct RankAnalysis {
   std::vector<StepAnalysis> steps;
 };
 
+// Why a device was idle, in a word of steady_step.hpp, and in what: a range, an operator or a call; "" where that is
+// not known.
+struct IdleCause {
+  std::string cause, name;
+  std::int64_t ns = 0;
+};
+
+// The step that takes the median time, mean of the ranks (steady_step.hpp): its parts add up to its span.
+struct SteadyStep {
+  TimeBreakdown time;
+  std::vector<IdleCause> causes;  // of the idle time, the longest first
+};
+
 struct OperatorTotal {
   std::string name;
   std::string category;  // name(EventKind)
@@ -123,7 +143,8 @@ struct PredictedOutside {
 };
 
 struct Analysis {
-  std::string question, question_line;  // that the trace answers: as JSON; in words, where it is known
+  std::string question,
+      question_line;  // that the trace answers: as JSON; in words, where it is known
   bool complete = true;
   bool predicted = false;
   std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own
@@ -135,7 +156,8 @@ struct Analysis {
   std::int64_t missing_ranks = 0;               // that the run has and the trace has not
   std::int64_t unknown_costs = 0;  // of a prediction: pieces of work a step of unknown duration
   std::vector<std::int32_t> steady_steps;
-  std::int64_t step_time_ns = 0;  // steady_step_time
+  std::int64_t step_time_ns = 0;          // steady_step_time
+  std::optional<SteadyStep> steady_step;  // where steps and all of their device work are there
   std::vector<RankAnalysis> ranks;
   std::vector<OperatorTotal> operators;       // of all ranks, costliest first
   std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first

@@ -15,6 +15,8 @@ class BreakdownBuilder {
   // Events that are not device work are ignored.
   void add(const traces::Event& event);
   TimeBreakdown build() const;
+  // Of that stretch alone, which is the span.
+  TimeBreakdown build(const traces::Interval& within) const;
 
  private:
   std::vector<traces::Interval> compute_, communication_, memory_;

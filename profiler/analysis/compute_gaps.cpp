@@ -1,6 +1,8 @@
 #include "profiler/analysis/compute_gaps.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -22,10 +24,15 @@ struct RankWork {
 
 class GapFinder {
  public:
-  GapFinder(const traces::Trace& trace, const Launches& launches, RankWork& work)
-      : trace_(trace), launches_(launches), work_(work) {}
+  GapFinder(const traces::Trace& trace, const Launches& launches, RankWork& work,
+            const Interval& within)
+      : trace_(trace),
+        launches_(launches),
+        work_(work),
+        within_(within),
+        begins_together_(!trace.metadata.contains("source")) {}
 
-  ComputeGaps find() {
+  RankGaps find() {
     const auto compute = united(std::move(work_.compute));
     const auto communication = united(std::move(work_.communication));
     auto busy = compute;
@@ -36,36 +43,63 @@ class GapFinder {
     add(GapCause::communication, length(communication) - overlap(communication, compute));
     add(GapCause::copies, length(busy) - length(computing_or_communicating));
     for (auto& [lane, intervals] : work_.blocked) intervals = united(std::move(intervals));
+    if (within_.start_ns < busy.front().start_ns) keep(within_.start_ns, busy.front().start_ns);
     for (std::size_t i = 1; i < busy.size(); ++i) idle(busy[i - 1].end_ns, busy[i].start_ns);
-    return gaps_;
+    return std::move(gaps_);
   }
 
  private:
-  void add(GapCause cause, std::int64_t ns) { gaps_[static_cast<std::size_t>(cause)] += ns; }
+  void add(GapCause cause, std::int64_t ns) { gaps_.sums[static_cast<std::size_t>(cause)] += ns; }
 
   // Nothing ran between these moments; something begins at the second one.
   void idle(std::int64_t begin, std::int64_t end) {
-    while (trace_.events[static_cast<std::size_t>(work_.events[next_])].start_ns < end) ++next_;
-    const auto first = static_cast<std::size_t>(work_.events[next_]);
-    const Event& work = trace_.events[first];
-    if (launches_.of(first) == Launches::kUnknown) return add(GapCause::unknown, end - begin);
-    const Event& call = trace_.events[static_cast<std::size_t>(launches_.of(first))];
-    if (call.start_ns > begin) {
-      const std::int64_t late = std::min(call.start_ns, end);
-      const auto blocked = work_.blocked.find(call.lane);
-      const std::int64_t waited =
-          blocked == work_.blocked.end() ? 0 : overlap({{begin, late}}, blocked->second);
+    const IdleGap gap = keep(begin, end);
+    std::int64_t waited = 0;
+    if (gap.lane != traces::kNone) {
+      const std::int64_t late = std::min(call_of(next_)->start_ns, end);
+      const auto blocked = work_.blocked.find(gap.lane);
+      if (blocked != work_.blocked.end()) waited = overlap({{begin, late}}, blocked->second);
       add(GapCause::host_blocked, waited);
-      return add(GapCause::launch_bound, end - begin - waited);
     }
-    if (work.kind == EventKind::communication) return add(GapCause::other_ranks, end - begin);
-    add(end - begin <= kShortGapNs ? GapCause::between_kernels : GapCause::dependency, end - begin);
+    add(gap.cause, end - begin - waited);
+  }
+
+  IdleGap keep(std::int64_t begin, std::int64_t end) {
+    const IdleGap gap = explained(begin, end);
+    const IdleGap cut{std::max(begin, within_.start_ns), std::min(end, within_.end_ns), gap.cause,
+                      gap.lane};
+    if (cut.begin_ns < cut.end_ns) gaps_.idle.push_back(cut);
+    return gap;
+  }
+
+  IdleGap explained(std::int64_t begin, std::int64_t end) {
+    while (work(next_).start_ns < end) ++next_;
+    const auto call = call_of(next_);
+    if (!call) return {begin, end, GapCause::unknown, traces::kNone};
+    if (call->start_ns > begin) return {begin, end, GapCause::launch_bound, call->lane};
+    if (begins_together_ && work(next_).kind == EventKind::communication) {
+      return {begin, end, GapCause::other_ranks, traces::kNone};
+    }
+    const bool is_short = end - begin <= kShortGapNs;
+    return {begin, end, is_short ? GapCause::between_kernels : GapCause::dependency, traces::kNone};
+  }
+
+  Event work(std::size_t n) const {
+    return trace_.events[static_cast<std::size_t>(work_.events[n])];
+  }
+
+  std::optional<Event> call_of(std::size_t n) const {
+    const std::int32_t call = launches_.of(static_cast<std::size_t>(work_.events[n]));
+    if (call == Launches::kUnknown) return {};
+    return trace_.events[static_cast<std::size_t>(call)];
   }
 
   const traces::Trace& trace_;
   const Launches& launches_;
   RankWork& work_;
-  ComputeGaps gaps_{};
+  const Interval within_;
+  const bool begins_together_;  // collectives, when all ranks have come to them
+  RankGaps gaps_;
   std::size_t next_ = 0;
 };
 
@@ -78,8 +112,8 @@ std::string_view name(GapCause cause) {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-std::map<std::int32_t, ComputeGaps> compute_gaps(const traces::Trace& trace,
-                                                 const Launches& launches) {
+std::map<std::int32_t, RankGaps> compute_gaps(const traces::Trace& trace, const Launches& launches,
+                                              const std::map<std::int32_t, Interval>& within) {
   std::map<std::int32_t, RankWork> ranks;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const Event& e = trace.events[i];
@@ -95,7 +129,7 @@ std::map<std::int32_t, ComputeGaps> compute_gaps(const traces::Trace& trace,
       default: rank.blocked[e.lane].push_back(interval); break;
     }
   }
-  std::map<std::int32_t, ComputeGaps> gaps;
+  std::map<std::int32_t, RankGaps> gaps;
   for (auto& [rank, work] : ranks) {
     if (work.events.empty()) continue;
     std::sort(work.events.begin(), work.events.end(), [&](std::int32_t a, std::int32_t b) {
@@ -103,7 +137,10 @@ std::map<std::int32_t, ComputeGaps> compute_gaps(const traces::Trace& trace,
                   &y = trace.events[static_cast<std::size_t>(b)];
       return std::tie(x.start_ns, a) < std::tie(y.start_ns, b);
     });
-    gaps[rank] = GapFinder(trace, launches, work).find();
+    constexpr Interval kNothing{std::numeric_limits<std::int64_t>::max(), 0};
+    const auto asked = within.find(rank);
+    gaps[rank] =
+        GapFinder(trace, launches, work, asked == within.end() ? kNothing : asked->second).find();
   }
   return gaps;
 }

@@ -7,7 +7,9 @@
 //   host_blocked     it was launched too late: the host thread that launched it had been blocked,
 //                    waiting for the device
 //   launch_bound     it was launched too late: the host thread was busy with other things
-//   other_ranks      a collective, launched in time: it waited for the other ranks
+//   other_ranks      a collective, launched in time, of a device on which one begins when all ranks
+//                    have come to it: it waited for the other ranks. A kernel of NCCL's does so
+//                    while it runs
 //   between_kernels  a kernel, launched in time, within kShortGap
 //   dependency       anything else launched in time: it waited for another stream
 //   unknown          its launch is not in the trace
@@ -17,8 +19,10 @@
 #include <cstdint>
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "profiler/analysis/launches.hpp"
+#include "traces/intervals.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {
@@ -42,8 +46,21 @@ constexpr std::int64_t kShortGapNs = 10'000;
 // Nanoseconds by GapCause.
 using ComputeGaps = std::array<std::int64_t, kGapCauses>;
 
-// Of each rank that has device events.
-std::map<std::int32_t, ComputeGaps> compute_gaps(const traces::Trace& trace,
-                                                 const Launches& launches);
+// A stretch in which nothing ran, and why.
+struct IdleGap {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  GapCause cause = GapCause::unknown;
+  std::int32_t lane = traces::kNone;  // the host's thread that launched too late what came next
+};
+
+struct RankGaps {
+  ComputeGaps sums{};
+  std::vector<IdleGap> idle;  // within the stretch that was asked for
+};
+
+// Of each rank that has device events; `within`: a stretch of each rank of which the gaps are kept one by one.
+std::map<std::int32_t, RankGaps> compute_gaps(
+    const traces::Trace& trace, const Launches& launches,
+    const std::map<std::int32_t, traces::Interval>& within);
 
 }  // namespace foreshard::profiler

@@ -11,12 +11,12 @@ namespace foreshard::profiler {
 
 using traces::Launches;
 
-// Of the device events of one rank whose launch is known.
+// Of calls of one rank that launched device events which are known.
 struct LaunchStatistics {
-  std::int64_t launches = 0;
+  std::int64_t launches = 0;       // calls, however much each has launched
   std::int64_t unknown = 0;        // device events whose launch is not in the trace
   std::int64_t call_ns = 0;        // spent in launching calls, together
-  std::int64_t delay_ns = 0;       // from the call's start to the work's start, together
+  std::int64_t delay_ns = 0;       // from a call's start to that of its first work, together
   std::int64_t longest_queue = 0;  // launched and not yet begun at one moment, all streams
 };
 

@@ -41,6 +41,21 @@ Json json_of(const MemoryTimeline& timeline) {
   return json;
 }
 
+Json json_of(const SteadyStep& step) {
+  Json causes = Json::array();
+  for (const IdleCause& cause : step.causes) {
+    causes.push_back({{"cause", cause.cause},
+                      {"name", cause.name.empty() ? Json() : Json(cause.name)},
+                      {"ns", cause.ns}});
+  }
+  return {{"compute_ns", step.time.compute_ns},
+          {"communication_ns", step.time.communication_ns},
+          {"exposed_communication_ns", step.time.exposed_communication_ns},
+          {"memory_operation_ns", step.time.memory_operation_ns},
+          {"idle_ns", step.time.idle_ns},
+          {"idle_causes", std::move(causes)}};
+}
+
 Json json_of(const RankAnalysis& rank) {
   Json json{{"rank", rank.rank}, {"events", rank.events}};
   put(json, rank.time);
@@ -95,6 +110,7 @@ std::string to_json(const Analysis& analysis) {
             {"dropped_records", analysis.dropped_records},
             {"predicted", analysis.predicted},
             {"step_time_ns", analysis.step_time_ns}};
+  json["steady_step"] = analysis.steady_step ? json_of(*analysis.steady_step) : Json();
   json["ranks"] = Json::array();
   for (const RankAnalysis& rank : analysis.ranks) json["ranks"].push_back(json_of(rank));
   json["operators"] = Json::array();

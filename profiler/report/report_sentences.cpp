@@ -45,9 +45,8 @@ std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
                     [](const RankAnalysis& rank) { return rank.time.device_events > 0; }));
   std::string text = has_steps ? "A steady step takes " + duration(analysis.step_time_ns)
                                : "Device work spans " + duration(t.span_ns);
-  // Work that a step issues may continue beyond its end.
-  if (has_steps && t.span_ns - analysis.step_time_ns > analysis.step_time_ns / 20) {
-    text += "; its device work spans " + duration(t.span_ns);
+  if (has_steps && !analysis.steady_step) {
+    return text + "; what its device did is not known as a whole, since the recording was cut off.";
   }
   std::vector<std::string> parts{percent(t.compute_ns, t.span_ns) + " compute"};
   if (t.communication_ns > 0) {
@@ -220,30 +219,52 @@ std::string exposed_sentence(const Analysis& analysis, const TimeBreakdown& t) {
   return text + ".";
 }
 
-std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
-  ComputeGaps sum{};
-  for (const RankAnalysis& rank : analysis.ranks) {
-    for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
-      sum[cause] = bounded_sum(sum[cause], rank.gaps[cause]);
-    }
+// Sums of gaps by cause, where no steady step says more.
+std::vector<IdleCause> causes_of(const Analysis& analysis) {
+  if (analysis.steady_step) return analysis.steady_step->causes;
+  std::vector<IdleCause> causes;
+  for (std::size_t cause = 0; cause < kGapCauses; ++cause) {
+    const auto which = static_cast<GapCause>(cause);
+    if (which == GapCause::communication || which == GapCause::copies) continue;
+    std::int64_t ns = 0;
+    for (const RankAnalysis& rank : analysis.ranks) ns = bounded_sum(ns, rank.gaps[cause]);
+    causes.push_back({std::string(name(which)), "", ns});
   }
-  constexpr std::pair<GapCause, const char*> kReasons[] = {
-      {GapCause::host_blocked, "mostly because of host-device synchronisation"},
-      {GapCause::launch_bound, "mostly because the host launches work too late (launch-bound)"},
-      {GapCause::other_ranks, "mostly waiting for other ranks to join a collective"},
-      {GapCause::between_kernels, "mostly in short gaps between kernels"},
-      {GapCause::dependency,
-       "mostly because work that was launched in time waits for other streams"},
-      {GapCause::unknown,
+  return causes;
+}
+
+std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
+  static const std::map<std::string, const char*> kReasons{
+      {"data_loading", "mostly while the host loads data"},
+      {"checkpoint", "mostly while the host is in a checkpoint"},
+      {"evaluation", "mostly while the host is in an evaluation"},
+      {"logging", "mostly while the host is logging"},
+      {"annotation", "mostly while the host is in a range of the script"},
+      {"host_blocked", "mostly because of host-device synchronisation"},
+      {"launch_bound", "mostly because the host launches work too late (launch-bound)"},
+      {"other_ranks", "mostly waiting for other ranks to join a collective"},
+      {"between_kernels", "mostly in short gaps between kernels"},
+      {"dependency", "mostly because work that was launched in time waits for other streams"},
+      {"unknown",
        "for an unknown reason: the launches of the work that follows are not in the trace"}};
-  const auto* const worst =
-      std::max_element(std::begin(kReasons), std::end(kReasons), [&](const auto& a, const auto& b) {
-        return sum[static_cast<std::size_t>(a.first)] < sum[static_cast<std::size_t>(b.first)];
+  std::map<std::string, std::int64_t> sums;
+  const std::vector<IdleCause> causes = causes_of(analysis);
+  for (const IdleCause& cause : causes)
+    sums[cause.cause] = bounded_sum(sums[cause.cause], cause.ns);
+  const auto worst = std::max_element(
+      sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text =
+      std::string(analysis.ranks.size() > 1 ? "A device is idle for " : "The device is idle for ") +
+      duration(t.idle_ns) + " (" + percent(t.idle_ns, t.span_ns) + " of the " + whole_of(analysis) +
+      ")";
+  if (worst == sums.end() || worst->second == 0) return text + ".";
+  text += std::string(", ") + kReasons.at(worst->first);
+  const auto in =
+      std::max_element(causes.begin(), causes.end(), [&](const IdleCause& a, const IdleCause& b) {
+        return std::pair(a.cause == worst->first, a.ns) < std::pair(b.cause == worst->first, b.ns);
       });
-  return std::string(analysis.ranks.size() > 1 ? "A device is idle for "
-                                               : "The device is idle for ") +
-         duration(t.idle_ns) + " (" + percent(t.idle_ns, t.span_ns) + " of the " +
-         whole_of(analysis) + "), " + worst->second + ".";
+  if (!in->name.empty()) text += ", " + duration(in->ns) + " of it in " + short_name(in->name);
+  return text + ".";
 }
 
 std::string costliest_sentence(const Analysis& analysis, bool on_device) {
@@ -291,41 +312,18 @@ std::vector<std::string> advice(const Analysis& analysis, const TimeBreakdown& t
   return sentences;
 }
 
-// The steady step of median duration.
-const TimeBreakdown& typical_step(const Analysis& analysis, const RankAnalysis& rank) {
-  std::vector<const StepAnalysis*> steady;
-  for (const StepAnalysis& step : rank.steps) {
-    if (std::binary_search(analysis.steady_steps.begin(), analysis.steady_steps.end(), step.step)) {
-      steady.push_back(&step);
-    }
-  }
-  if (steady.empty()) return rank.time;
-  const auto middle = steady.begin() + static_cast<std::ptrdiff_t>(steady.size() / 2);
-  std::nth_element(
-      steady.begin(), middle, steady.end(),
-      [](const StepAnalysis* a, const StepAnalysis* b) { return a->duration_ns < b->duration_ns; });
-  return (*middle)->time;
-}
-
 }  // namespace
 
 TimeBreakdown typical_step(const Analysis& analysis) {
+  if (analysis.steady_step) return analysis.steady_step->time;
   TimeBreakdown mean;
-  constexpr std::int64_t TimeBreakdown::*kFields[] = {
-      &TimeBreakdown::device_events,       &TimeBreakdown::span_ns,
-      &TimeBreakdown::compute_ns,          &TimeBreakdown::communication_ns,
-      &TimeBreakdown::memory_operation_ns, &TimeBreakdown::idle_ns,
-      &TimeBreakdown::overlap_ns,          &TimeBreakdown::exposed_communication_ns};
-  for (const auto field : kFields) {
-    std::int64_t sum = 0, ranks = 0;
-    for (const RankAnalysis& rank : analysis.ranks) {
-      const TimeBreakdown& time = typical_step(analysis, rank);
-      if (time.device_events == 0) continue;
-      sum = bounded_sum(sum, time.*field);
-      ++ranks;
-    }
-    mean.*field = sum / std::max<std::int64_t>(ranks, 1);
+  std::int64_t ranks = 0;
+  for (const RankAnalysis& rank : analysis.ranks) {
+    if (rank.time.device_events == 0) continue;
+    for (const auto field : kTimes) mean.*field = bounded_sum(mean.*field, rank.time.*field);
+    ++ranks;
   }
+  for (const auto field : kTimes) mean.*field /= std::max<std::int64_t>(ranks, 1);
   return mean;
 }
 

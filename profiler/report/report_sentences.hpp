@@ -8,8 +8,8 @@
 
 namespace foreshard::profiler {
 
-// A typical step: the mean over ranks of each one's steady step of median duration, or of the whole
-// trace where no step was recorded.
+// A steady step's time, or the whole trace's where no step is known whole; mean of the ranks that have device
+// work.
 TimeBreakdown typical_step(const Analysis& analysis);
 
 // The rank with the highest peak; nullptr where there is none.

@@ -9,8 +9,8 @@
 #include "models/base/figures.hpp"
 #include "simulator/engine/work_table.hpp"
 #include "simulator/whatif/causal_network.hpp"
-#include "traces/steady_steps.hpp"
 #include "traces/recorded_question.hpp"
+#include "traces/steady_steps.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -40,7 +40,16 @@ class Replay {
       steps[i].start_ns = time_of(begin);
       steps[i].end_ns = time_of(end);
     }
-    const std::int64_t step = traces::steady_step_time(trace_, steps);
+    traces::DeviceEnds ends;
+    for (std::size_t w = 0; w < run_.works.size(); ++w) {
+      const traces::Event work = trace_.events[static_cast<std::size_t>(run_.works[w].event)];
+      const std::int64_t end = times_[causes_.work_end[w]];
+      auto& last =
+          ends.try_emplace({trace_.lanes[static_cast<std::size_t>(work.lane)].rank, work.step}, end)
+              .first->second;
+      last = std::max(last, end);
+    }
+    const std::int64_t step = traces::steady_step_time(trace_, steps, ends);
     if (step > 0) result.step_ns = step;
     return result;
   }
