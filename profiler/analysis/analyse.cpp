@@ -2,6 +2,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "profiler/analysis/analysis.hpp"
@@ -135,6 +136,7 @@ class Analyser {
     const auto& numbers = result_.steady_steps;
     for (const traces::DeviceStep& step :
          traces::device_steps(trace_.steps, traces::device_ends(trace_))) {
+      device_steps_[{step.rank, step.step}] = {step.start_ns, step.end_ns};
       const bool is_there = trace_.complete || step.end_ns <= trace_.complete_until_ns;
       if (is_there && std::binary_search(numbers.begin(), numbers.end(), step.step)) {
         steady[step.rank].push_back({step.start_ns, step.end_ns});
@@ -190,6 +192,8 @@ class Analyser {
       in_step.duration_ns = step.end_ns - step.start_ns;
       if (const auto found = events.steps.find(step.step); found != events.steps.end()) {
         in_step.time = found->second.build();
+        const auto within = device_steps_.find({rank, step.step});
+        if (within != device_steps_.end()) in_step.whole = found->second.build(within->second);
       }
       if (const auto found = events.host_wait_ns.find(step.step);
           found != events.host_wait_ns.end()) {
@@ -242,6 +246,7 @@ class Analyser {
   std::map<std::int32_t, RankGaps> gaps_;
   std::map<std::int32_t, traces::Interval>
       typical_;  // of each rank, its steady step of median time
+  std::map<std::pair<std::int32_t, std::int32_t>, traces::Interval> device_steps_;  // by rank, step
   std::map<std::int32_t, LaunchStatistics> launches_;
   std::map<std::int32_t, traces::MemoryEventSpan> memory_;
   traces::Interval memory_span_;

@@ -88,6 +88,7 @@ struct StepAnalysis {
   std::int64_t duration_ns = 0;
   std::int64_t host_wait_ns = 0;  // the host blocked
   TimeBreakdown time;             // of the device events issued by this step
+  TimeBreakdown whole;            // from the end of the step before's to the end of this one's
   std::int64_t peak_allocated_bytes = 0;
   std::int64_t peak_reserved_bytes = 0;
   std::int64_t peak_host_bytes = 0;

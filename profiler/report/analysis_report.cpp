@@ -194,7 +194,7 @@ std::string times_table(const Analysis& analysis) {
     if (s.step < 1) continue;  // set-up
     const std::string whose =
         analysis.ranks.size() > 1 ? " of rank " + std::to_string(rank->rank) : "";
-    add_times(ranks, "step " + std::to_string(s.step) + whose, s.duration_ns, s.time,
+    add_times(ranks, "step " + std::to_string(s.step) + whose, s.duration_ns, s.whole,
               s.peak_allocated_bytes, s.peak_reserved_bytes, s.peak_host_bytes);
   }
   std::string text = ranks.text();
