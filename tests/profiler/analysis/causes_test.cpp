@@ -1,6 +1,8 @@
 // Why time passed: gaps of computation, launches, collectives, waiting ranks and critical paths, on
 // traces small enough to check by hand.
+#include <map>
 #include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +49,73 @@ TEST(ComputeGaps, SayWhatEachWaitedFor) {
   EXPECT_EQ(sum, analysis.ranks[0].time.span_ns - analysis.ranks[0].time.compute_ns);
 }
 
+// NCCL's kernels wait for other ranks while they run.
+TEST(ComputeGaps, OfARecordedGpuDoNotWaitForOtherRanksBeforeACollective) {
+  HandMadeTrace t;
+  t.trace.metadata["source"] = "kineto";
+  t.launch(0, 0, EventKind::compute, 0, 10'000, 20'000)
+      .launch(0, 1, EventKind::communication, 5'000, 90'000, 95'000);
+  const ComputeGaps gaps = analyse(t.trace).ranks[0].gaps;
+  EXPECT_EQ(gap(gaps, GapCause::other_ranks), 0);
+  EXPECT_EQ(gap(gaps, GapCause::dependency), 70'000);
+}
+
+// Three steps of 100: until 60 the host loads data, at 70 it launches 20 of work, from 95 on it saves.
+HandMadeTrace steps_that_load() {
+  HandMadeTrace t;
+  for (int step = 3; step < 6; ++step) {
+    const std::int64_t begin = 100 * (step - 3);
+    t.step(0, step, begin, begin + 99)
+        .event(0, -1, EventKind::range, begin, begin + 99, step, "ProfilerStep")
+        .event(0, -1, EventKind::range, begin + 1, begin + 60, step,
+               "enumerate(DataLoader)#_Iter.__next__")
+        .event(0, -1, EventKind::host, begin + 20, begin + 30, step, "aten::stack")
+        .event(0, -1, EventKind::range, begin + 95, begin + 98, step, "save_checkpoint")
+        .launch(0, 0, EventKind::compute, begin + 70, begin + 72, begin + 92);
+    t.trace.events.update_last([&](traces::Event& e) { e.step = step; });
+  }
+  traces::sort(t.trace);
+  return t;
+}
+
+TEST(SteadyStep, CountsWhatLiesBeforeItsWorkAndSaysWhatTheHostWasIn) {
+  const Analysis analysis = analyse(steps_that_load().trace);
+  EXPECT_EQ(analysis.step_time_ns, 99);
+  ASSERT_TRUE(analysis.steady_step);
+  const SteadyStep& step = *analysis.steady_step;
+  EXPECT_EQ(step.time.span_ns, 100);  // from 92 to 192
+  EXPECT_EQ(step.time.compute_ns, 20);
+  EXPECT_EQ(step.time.idle_ns, 80);
+  std::map<std::string, std::int64_t> causes;
+  for (const IdleCause& cause : step.causes) causes[cause.cause + " " + cause.name] += cause.ns;
+  EXPECT_EQ(causes["data_loading enumerate(DataLoader)#_Iter.__next__"], 59);
+  EXPECT_EQ(causes["checkpoint save_checkpoint"], 3);
+  std::int64_t sum = 0;
+  for (const auto& [cause, ns] : causes) sum += ns;
+  EXPECT_EQ(sum, 80);
+}
+
+// The host issues a step in 10 that the device needs 50 for.
+TEST(SteadyStep, TakesAsLongAsADeviceThatLagsBehind) {
+  HandMadeTrace t;
+  for (int step = 3; step < 8; ++step) {
+    const std::int64_t begin = 10 * (step - 3), work = 5 + 50 * (step - 3);
+    t.step(0, step, begin, begin + 10).launch(0, 0, EventKind::compute, begin + 1, work, work + 50);
+    t.trace.events.update_last([&](traces::Event& e) { e.step = step; });
+  }
+  const Analysis analysis = analyse(t.trace);
+  EXPECT_EQ(analysis.step_time_ns, 50);
+  EXPECT_EQ(analysis.steady_step->time.compute_ns, 50);
+  EXPECT_EQ(analysis.steady_step->time.idle_ns, 0);
+}
+
+TEST(SteadyStep, IsNotKnownWhereTheRecordingWasCutOff) {
+  HandMadeTrace t = steps_that_load();
+  t.trace.complete = false;
+  t.trace.complete_until_ns = 0;
+  EXPECT_FALSE(analyse(t.trace).steady_step);
+}
+
 TEST(Launches, AreCountedWithDelayAndQueue) {
   HandMadeTrace t;
   t.launch(0, 0, EventKind::compute, 0, 10, 20)
@@ -59,6 +128,18 @@ TEST(Launches, AreCountedWithDelayAndQueue) {
   EXPECT_EQ(launches.call_ns, 6);
   EXPECT_EQ(launches.delay_ns, 10 + 17 + 3);
   EXPECT_EQ(launches.longest_queue, 3);  // from 6 to 9
+}
+
+// As a CUDA graph's are: one call, whatever it has launched.
+TEST(Launches, OfSeveralKernelsByOneCallAreOne) {
+  HandMadeTrace t;
+  t.launch(0, 0, EventKind::compute, 0, 10, 20).event(0, 0, EventKind::compute, 20, 30);
+  t.trace.events.update_last([](traces::Event& e) { e.correlation = 1; });
+  const LaunchStatistics launches = analyse(t.trace).ranks[0].launches;
+  EXPECT_EQ(launches.launches, 1);
+  EXPECT_EQ(launches.call_ns, 2);
+  EXPECT_EQ(launches.delay_ns, 10);
+  EXPECT_EQ(launches.longest_queue, 1);
 }
 
 TEST(Launches, OfOurOwnAreJoinedByStepAndInstruction) {
