@@ -207,15 +207,19 @@ class Analyser {
     }
   }
 
-  // Over the last step of all ranks that have it, or from the first event to the last.
+  // Over the last step of all ranks that have it, with what its devices do after their hosts, or from the first
+  // event to the last.
   void find_path(const Launches& launches) {
     std::int64_t start = std::numeric_limits<std::int64_t>::max(), end = 0;
     std::int32_t last = 0;
     for (const traces::Step& step : trace_.steps) last = std::max(last, step.step);
     for (const traces::Step& step : trace_.steps) {
       if (step.step != last) continue;
-      start = std::min(start, step.start_ns);
-      end = std::max(end, step.end_ns);
+      const auto on_device = device_steps_.find({step.rank, step.step});
+      const traces::Interval device =
+          on_device == device_steps_.end() ? traces::Interval{} : on_device->second;
+      start = std::min(start, std::max(step.start_ns, device.start_ns));
+      end = std::max({end, step.end_ns, device.end_ns});
     }
     if (trace_.steps.empty()) {
       for (const traces::Event& e : trace_.events) {
