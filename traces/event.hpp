@@ -54,6 +54,8 @@ struct Event {
   // Joins what was launched with the call that launched it, within a rank; 0: nothing to join. Our
   // own recordings join by step and instruction.
   std::int64_t correlation = 0;
+  StringId group = 0;         // of a collective: its process group, "NAME [0, 1]" (collectives.hpp)
+  std::int64_t sequence = 0;  // and its number there, from 1 on; 0: not recorded
   bool operator==(const Event&) const = default;
 };
 

@@ -21,7 +21,7 @@ std::size_t EventLayout::Hash::operator()(const Event& e) const {
   return hash_of({e.end_ns, e.lane, static_cast<std::int64_t>(e.kind), e.micro_step, e.name,
                   e.phase, e.unit, e.stable_key, e.cost_key, e.instruction, e.bytes,
                   static_cast<std::int64_t>(e.cost_source),
-                  std::bit_cast<std::int32_t>(e.cost_error)});
+                  std::bit_cast<std::int32_t>(e.cost_error), e.group});
 }
 
 std::size_t MemoryEventLayout::Hash::operator()(const MemoryEvent& e) const {

@@ -26,7 +26,7 @@ struct EventLayout {
   struct Hash {
     std::size_t operator()(const Event& facts) const;
   };
-  static constexpr std::array kRare{&Event::cpu_ns, &Event::correlation};
+  static constexpr std::array kRare{&Event::cpu_ns, &Event::correlation, &Event::sequence};
 
   static Row take(Event& event) {
     const auto start = static_cast<std::uint64_t>(event.start_ns);

@@ -29,6 +29,8 @@ struct EventAttributes {
   std::int64_t bytes = 0;
   CostSource cost_source = CostSource::none;
   float cost_error = 0;
+  StringId group = 0;
+  std::int64_t sequence = 0;
   bool operator==(const EventAttributes&) const = default;
 };
 

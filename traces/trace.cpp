@@ -73,8 +73,8 @@ Trace merge(std::vector<Trace> parts) {
       event.lane += first_lane;
       event.start_ns += later;
       event.end_ns += later;
-      for (StringId* id :
-           {&event.name, &event.phase, &event.unit, &event.stable_key, &event.cost_key}) {
+      for (StringId* id : {&event.name, &event.phase, &event.unit, &event.stable_key,
+                           &event.cost_key, &event.group}) {
         renumber(*id);
       }
       whole.events.push_back(event);

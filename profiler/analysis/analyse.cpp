@@ -107,7 +107,8 @@ class Analyser {
     if (is_stopped()) return;
     result_.collectives = collective_costs(trace_);
     if (is_stopped()) return;
-    result_.waits = rank_waits(trace_);
+    result_.groups = group_waits(trace_);
+    result_.waits = rank_waits(result_.groups);
     if (is_stopped()) return;
     find_path(launches);
     count_missing_ranks();

@@ -163,7 +163,8 @@ struct Analysis {
   std::vector<OperatorTotal> operators;       // of all ranks, costliest first
   std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first
   std::vector<CollectiveCost> collectives;    // of all ranks, most exposed first
-  std::vector<RankWaits> waits;               // by rank
+  std::vector<GroupWaits> groups;             // process groups
+  std::vector<RankWaits> waits;               // by rank, over all groups
   CriticalPath path;            // of the last step, or of the whole where none is known
   std::vector<GpuMemory> gpus;  // that were measured, by first rank
   std::optional<GpuLibraries> gpu_libraries;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/base/statistics.hpp"
+#include "traces/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/intervals.hpp"
 
@@ -76,49 +77,62 @@ std::vector<CollectiveCost> collective_costs(const traces::Trace& trace) {
   return result;
 }
 
-std::vector<RankWaits> rank_waits(const traces::Trace& trace) {
+std::vector<GroupWaits> group_waits(const traces::Trace& trace) {
   std::set<std::int32_t> ranks;
   for (const traces::Lane& lane : trace.lanes) ranks.insert(lane.rank);
-  if (ranks.size() < 2) return {};
-
-  // The same collective on different ranks has the same key.
-  using Key = std::tuple<std::int32_t, std::string, std::int64_t>;  // step, what, which of them
-  std::vector<EventPointer> collectives;
-  for (auto at = trace.events.begin(); at != trace.events.end(); ++at) {
-    if (at->kind == EventKind::communication) collectives.push_back(at);
-  }
-  std::stable_sort(collectives.begin(), collectives.end(),
-                   [](const auto& a, const auto& b) { return a->start_ns < b->start_ns; });
-  std::map<Key, std::map<std::int32_t, std::int64_t>> durations;
-  std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> seen;
-  for (const EventPointer e : collectives) {
-    const std::int32_t rank = rank_of(trace, *e);
-    const traces::StringId what = e->stable_key != 0 ? e->stable_key : e->name;
-    const std::int64_t ordinal = seen[{rank, e->step, what}]++;
-    durations[{e->step, trace.strings[what], ordinal}][rank] = e->end_ns - e->start_ns;
-  }
-
-  std::map<std::int32_t, RankWaits> waits;
-  std::map<std::int32_t, std::vector<std::int64_t>> lags;
-  for (const auto& [key, by_rank] : durations) {
-    if (by_rank.size() != ranks.size()) continue;
-    const auto shorter = [](const auto& a, const auto& b) { return a.second < b.second; };
-    const auto last = std::min_element(by_rank.begin(), by_rank.end(), shorter);
-    const auto first = std::max_element(by_rank.begin(), by_rank.end(), shorter);
-    for (const auto& [rank, ns] : by_rank) {
-      RankWaits& one = waits[rank];
-      one.rank = rank;
-      ++one.collectives;
-      one.waited_ns = bounded_sum(one.waited_ns, ns - last->second);
-      lags[rank].push_back(first->second - ns);
+  std::map<traces::StringId, GroupWaits> groups;
+  std::map<std::pair<traces::StringId, std::int32_t>, std::vector<std::int64_t>> lags;
+  for (const traces::Collective& collective : traces::collectives(trace)) {
+    GroupWaits& group = groups[collective.group];
+    if (group.collectives++ == 0 && collective.group != 0) {
+      const traces::ProcessGroup named = traces::process_group(trace.strings[collective.group]);
+      group.name = named.name;
+      group.ranks = named.ranks;
     }
-    if (first->second > last->second) ++waits[last->first].arrived_last;
+    const std::size_t members = group.ranks.empty() ? ranks.size() : group.ranks.size();
+    if (members < 2 || collective.events.size() != members) continue;
+    const auto duration = [&](const auto& member) {
+      const Event event = trace.events[static_cast<std::size_t>(member.second)];
+      return event.end_ns - event.start_ns;
+    };
+    const auto [last, first] = std::minmax_element(
+        collective.events.begin(), collective.events.end(),
+        [&](const auto& a, const auto& b) { return duration(a) < duration(b); });
+    for (const auto& member : collective.events) {
+      RankWaits& one = group.waits[member.first];
+      one.rank = member.first;
+      ++one.collectives;
+      one.waited_ns = bounded_sum(one.waited_ns, duration(member) - duration(*last));
+      lags[{collective.group, member.first}].push_back(duration(*first) - duration(member));
+    }
+    if (duration(*first) > duration(*last)) ++group.waits[last->first].arrived_last;
+  }
+  std::vector<GroupWaits> result;
+  for (auto& [id, group] : groups) {
+    for (auto& [rank, one] : group.waits) one.median_lag_ns = median(std::move(lags[{id, rank}]));
+    result.push_back(std::move(group));
+  }
+  return result;
+}
+
+std::vector<RankWaits> rank_waits(const std::vector<GroupWaits>& groups) {
+  std::map<std::int32_t, RankWaits> sums;
+  std::map<std::int32_t, std::int64_t> most;  // collectives of the group that the lag is of
+  for (const GroupWaits& group : groups) {
+    for (const auto& [rank, one] : group.waits) {
+      RankWaits& sum = sums[rank];
+      sum.rank = rank;
+      sum.collectives += one.collectives;
+      sum.waited_ns = bounded_sum(sum.waited_ns, one.waited_ns);
+      sum.arrived_last += one.arrived_last;
+      if (one.collectives > most[rank]) {
+        most[rank] = one.collectives;
+        sum.median_lag_ns = one.median_lag_ns;
+      }
+    }
   }
   std::vector<RankWaits> result;
-  for (auto& [rank, one] : waits) {
-    one.median_lag_ns = median(std::move(lags[rank]));
-    result.push_back(one);
-  }
+  for (const auto& [rank, sum] : sums) result.push_back(sum);
   return result;
 }
 

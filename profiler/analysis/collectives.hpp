@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,14 +29,24 @@ std::vector<CollectiveCost> collective_costs(const traces::Trace& trace);
 // soonest after coming kept the others waiting. Ranks' clocks need not agree for this.
 struct RankWaits {
   std::int32_t rank = 0;
-  std::int64_t collectives = 0;    // that could be matched on all ranks of the trace
+  std::int64_t collectives = 0;    // that could be matched on all ranks of their group
   std::int64_t waited_ns = 0;      // longer in them than the rank that came last
   std::int64_t arrived_last = 0;   // collectives
   std::int64_t median_lag_ns = 0;  // how much later than the first rank it typically came
 };
 
-// By rank; empty where the trace has one rank or no collective that matches. Collectives match by
-// step and stable key, or where there is none by name and order.
-std::vector<RankWaits> rank_waits(const traces::Trace& trace);
+// Of the collectives that the ranks of one process group have in common; without names, of all ranks.
+struct GroupWaits {
+  std::string name;
+  std::vector<std::int32_t> ranks;  // empty: not known whole, and then taken to be all
+  std::int64_t collectives = 0;     // matched or not
+  std::map<std::int32_t, RankWaits> waits;
+};
+
+// How collectives match: traces/collectives.hpp. Those of ranks that the trace has not match none.
+std::vector<GroupWaits> group_waits(const traces::Trace& trace);
+
+// Sums over groups, by rank; the lag is that of the group in which the rank met others most.
+std::vector<RankWaits> rank_waits(const std::vector<GroupWaits>& groups);
 
 }  // namespace foreshard::profiler

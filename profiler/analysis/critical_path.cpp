@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <unordered_map>
 
+#include "traces/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
@@ -49,19 +50,16 @@ class PathFinder {
       : trace_(trace),
         launches_(launches),
         lanes_(trace.lanes.size()),
-        is_counted_(trace.events.size()) {
+        is_counted_(trace.events.size()),
+        collectives_(traces::collectives(trace)) {
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
       const Event& e = trace.events[i];
       if (e.kind == EventKind::wait) waits_[e.lane].push_back(e.end_ns);
       if (!is_on_paths(e.kind)) continue;
       lanes_[static_cast<std::size_t>(e.lane)].events.push_back(static_cast<std::int32_t>(i));
-      if (e.kind == EventKind::communication) {
-        const std::int32_t rank = rank_of(e);
-        const traces::StringId what = e.stable_key != 0 ? e.stable_key : e.name;
-        const std::int64_t ordinal = seen_[{rank, e.step, what}]++;
-        collective_of_[static_cast<std::int32_t>(i)] = {e.step, what, ordinal};
-        collectives_[{e.step, what, ordinal}].push_back(static_cast<std::int32_t>(i));
-      }
+    }
+    for (std::size_t c = 0; c < collectives_.size(); ++c) {
+      for (const auto& [rank, member] : collectives_[c].events) collective_of_[member] = c;
     }
     for (ByEnd& lane : lanes_) {
       std::stable_sort(lane.events.begin(), lane.events.end(), [&](std::int32_t a, std::int32_t b) {
@@ -115,8 +113,6 @@ class PathFinder {
   }
 
  private:
-  using Collective = std::tuple<std::int32_t, traces::StringId, std::int64_t>;
-
   // What an event of a host thread was called by, and the last that it called itself.
   struct Calls {
     std::int32_t parent = kNobody, last_child = kNobody;
@@ -192,7 +188,7 @@ class PathFinder {
     if (e.kind != EventKind::communication) return {e.start_ns, cause(at, until)};
     // The rank that came to the collective last has kept the others waiting.
     std::int32_t last = at;
-    for (const std::int32_t other : collectives_.at(collective_of_.at(at))) {
+    for (const auto& [rank, other] : collectives_[collective_of_.at(at)].events) {
       if (event(other).start_ns > event(last).start_ns &&
           event(other).start_ns < std::min(e.end_ns, until)) {
         last = other;
@@ -257,9 +253,8 @@ class PathFinder {
   std::vector<Calls> calls_;                                 // of each event
   std::vector<bool> is_counted_;                             // likewise: in its part
   std::map<std::int32_t, std::vector<std::int64_t>> waits_;  // of a lane, their ends
-  std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> seen_;
-  std::map<std::int32_t, Collective> collective_of_;
-  std::map<Collective, std::vector<std::int32_t>> collectives_;
+  std::vector<traces::Collective> collectives_;
+  std::unordered_map<std::int32_t, std::size_t> collective_of_;
   std::map<std::pair<traces::StringId, std::string>, PathPart> parts_;
 };
 

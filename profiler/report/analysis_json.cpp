@@ -41,6 +41,14 @@ Json json_of(const MemoryTimeline& timeline) {
   return json;
 }
 
+Json json_of(const RankWaits& one) {
+  return {{"rank", one.rank},
+          {"collectives", one.collectives},
+          {"waited_ns", one.waited_ns},
+          {"arrived_last", one.arrived_last},
+          {"median_lag_ns", one.median_lag_ns}};
+}
+
 Json json_of(const SteadyStep& step) {
   Json causes = Json::array();
   for (const IdleCause& cause : step.causes) {
@@ -137,14 +145,18 @@ std::string to_json(const Analysis& analysis) {
                                    {"total_ns", one.total_ns},
                                    {"exposed_ns", one.exposed_ns}});
   }
-  json["rank_waits"] = Json::array();
-  for (const RankWaits& one : analysis.waits) {
-    json["rank_waits"].push_back({{"rank", one.rank},
-                                  {"collectives", one.collectives},
-                                  {"waited_ns", one.waited_ns},
-                                  {"arrived_last", one.arrived_last},
-                                  {"median_lag_ns", one.median_lag_ns}});
+  json["process_groups"] = Json::array();
+  for (const GroupWaits& group : analysis.groups) {
+    if (group.name.empty() && group.ranks.empty()) continue;
+    Json waits = Json::array();
+    for (const auto& [rank, one] : group.waits) waits.push_back(json_of(one));
+    json["process_groups"].push_back({{"name", group.name},
+                                      {"ranks", group.ranks},
+                                      {"collectives", group.collectives},
+                                      {"waits", std::move(waits)}});
   }
+  json["rank_waits"] = Json::array();
+  for (const RankWaits& one : analysis.waits) json["rank_waits"].push_back(json_of(one));
   Json parts = Json::array();
   for (const PathPart& part : analysis.path.parts) {
     parts.push_back(

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace foreshard::simulator {
 namespace {
@@ -77,10 +78,11 @@ class Grouping {
 std::vector<Meeting> meetings_of(const Trace& trace, std::span<const Event> events,
                                  std::int64_t ranks, std::int32_t first_step,
                                  const std::function<std::int64_t(const Event&)>& group_size) {
-  // Step, instruction, cost key, occurrence.
-  using MeetingKey = std::tuple<std::int32_t, std::int32_t, traces::StringId, std::int64_t>;
-  std::map<MeetingKey, Members> places;
-  std::map<std::tuple<std::int32_t, std::int32_t, traces::StringId>, std::int64_t> occurrences;
+  // Step, instruction, process group, number in it, cost key.
+  using Place =
+      std::tuple<std::int32_t, std::int32_t, traces::StringId, std::int64_t, traces::StringId>;
+  std::map<std::pair<Place, std::int64_t>, Members> places;  // and occurrence
+  std::map<std::pair<std::int32_t, Place>, std::int64_t> occurrences;
   std::vector<const Event*> collectives;
   for (const Event& event : events) {
     const bool is_whole = event.step >= first_step && event.end_ns >= event.start_ns;
@@ -89,12 +91,15 @@ std::vector<Meeting> meetings_of(const Trace& trace, std::span<const Event> even
   std::stable_sort(collectives.begin(), collectives.end(),
                    [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
   for (const Event* event : collectives) {
+    const bool is_numbered = event->group != 0 && event->sequence > 0;
+    const Place place{is_numbered ? 0 : event->step, event->instruction, event->group,
+                      is_numbered ? event->sequence : 0, event->cost_key};
     std::int64_t occurrence = 0;
     if (event->instruction < 0) {
       const std::int32_t rank = trace.lanes[static_cast<std::size_t>(event->lane)].rank;
-      occurrence = occurrences[{rank, event->step, event->cost_key}]++;
+      occurrence = occurrences[{rank, place}]++;
     }
-    places[{event->step, event->instruction, event->cost_key, occurrence}].push_back(event);
+    places[{place, occurrence}].push_back(event);
   }
 
   const Grouping grouping(trace, ranks);

@@ -21,7 +21,7 @@ struct Meeting {
 
 // The collectives from `first_step` on, which are those of the trace's events of which `group_size` is positive: the
 // ranks that take part. Ranks meet at the same instruction of the same step; where a recording has
-// none, at the same occurrence of equal work in it. Where more ranks were recorded than the group
+// none, at the same number in their process group, or at the same occurrence of equal work in the step. Where more ranks were recorded than the group
 // has, groups are taken to be of consecutive ranks or of every so manieth, whichever makes their
 // members end closer together. Members that did not run at the same time did not meet. Where not all
 // `ranks` of the run were recorded, whoever met those that were may be missing: no group is complete.

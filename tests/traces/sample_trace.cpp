@@ -70,7 +70,8 @@ std::string difference(const Trace& a, const Trace& b) {
         text(a, x.unit) != text(b, y.unit) || text(a, x.stable_key) != text(b, y.stable_key) ||
         text(a, x.cost_key) != text(b, y.cost_key) || x.instruction != y.instruction ||
         x.bytes != y.bytes || x.correlation != y.correlation || x.cost_source != y.cost_source ||
-        x.cost_error != y.cost_error) {
+        x.cost_error != y.cost_error || text(a, x.group) != text(b, y.group) ||
+        x.sequence != y.sequence) {
       return "event " + std::to_string(i);
     }
   }

@@ -244,6 +244,8 @@ class ChromeWriter {
     text("unit", e.unit);
     text("stable_key", e.stable_key);
     text("cost_key", e.cost_key);
+    text("process_group", e.group);
+    if (e.sequence > 0) out_ << ",\"sequence\":" << e.sequence;
     if (e.cost_source != CostSource::none) {
       out_ << ",\"cost_source\":\"" << name(e.cost_source) << "\"";
     }

@@ -232,6 +232,7 @@ class Reader {
     if (key == "instruction") e.instruction = integer_of<std::int32_t>(value);
     if (key == "bytes") e.bytes = integer_in<std::int64_t>(value, -kMaxBytes, kMaxBytes);
     if (key == "cost_source") e.cost_source = named<CostSource>(value);
+    if (key == "sequence") e.sequence = std::max<std::int64_t>(integer(value), 0);
     if (key == "cost_error") e.cost_error = cost_error(value);
     if (key == "correlation") e.correlation = integer(value);
     if (key == "cpu_ns") e.cpu_ns = time(integer(value));
@@ -258,12 +259,13 @@ class Reader {
        {"\"foreshardStrings\":[", Section::strings},
        {"\"foreshardMemory\":[", Section::memory},
        {"\"traceEvents\":[", Section::events}}};
-  static constexpr std::array<std::pair<std::string_view, StringId Event::*>, 5> kTexts{
+  static constexpr std::array<std::pair<std::string_view, StringId Event::*>, 6> kTexts{
       {{"name", &Event::name},
        {"phase", &Event::phase},
        {"unit", &Event::unit},
        {"stable_key", &Event::stable_key},
-       {"cost_key", &Event::cost_key}}};
+       {"cost_key", &Event::cost_key},
+       {"process_group", &Event::group}}};
 
   const std::string& path_;
   LineReader lines_;

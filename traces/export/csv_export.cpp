@@ -13,7 +13,8 @@ namespace foreshard::traces {
 void write_events_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
   out << "rank,lane,device,step,micro_step,kind,name,phase,unit,start_ns,end_ns,cpu_ns,bytes,"
-         "instruction,stable_key,cost_key,correlation,cost_source,cost_error\n";
+         "instruction,stable_key,cost_key,correlation,cost_source,cost_error,process_group,"
+         "sequence\n";
   for (const Event& e : trace.events) {
     const Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
     out << lane.rank << ",";
@@ -31,6 +32,9 @@ void write_events_csv(const Trace& trace, std::ostream& stream) {
     if (e.correlation != 0) out << e.correlation;
     out << "," << name(e.cost_source) << ",";
     if (e.cost_error > 0) out << e.cost_error;
+    out << ",";
+    out.csv(trace.strings[e.group]) << ",";
+    if (e.sequence > 0) out << e.sequence;
     out << "\n";
   }
 }

@@ -5,7 +5,7 @@
 //   LANES            (id, rank, device, nameId)  device: 1 a stream, 0 a host thread
 //   EVENT_RECORDS    (start, "end", laneId, step, factsId, cpu, correlation)
 //   EVENT_FACTS      (id, kind, microStep, nameId, phaseId, unitId, stableKeyId, costKeyId,
-//                     instruction, bytes, costSource, costError)
+//                     instruction, bytes, costSource, costError, groupId, sequence)
 //                                              what events of one instruction have in common
 //   MEMORY_RECORDS   (start, rank, action, step, address, bytes, factsId)
 //   MEMORY_FACTS     (id, onHost, requested, laneId, categoryId, ownerId, phaseId, instruction,
@@ -19,7 +19,7 @@
 //
 // and views for plain SQL, with all ids spelt out: EVENTS (start, "end", duration, rank, lane,
 // device, step, microStep, kind, name, phase, unit, stableKey, costKey, instruction, bytes, cpu,
-// correlation, costSource, costError) and MEMORY_EVENTS (start, rank, action, onHost, step, address,
+// correlation, costSource, costError, processGroup, sequence) and MEMORY_EVENTS (start, rank, action, onHost, step, address,
 // bytes, requested, pool, category, owner, phase, instruction, stack, id: the order in which they
 // happened on a rank). QUERIES.md has examples. Queries written for Nsight Systems' export find their
 // tables as views too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,

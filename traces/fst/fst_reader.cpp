@@ -236,7 +236,8 @@ class Reader {
                                    static_cast<std::int16_t>(row.integer(2)), string(row, 3),
                                    string(row, 4), string(row, 5), string(row, 6), string(row, 7),
                                    static_cast<std::int32_t>(row.integer(8)), bytes(row.integer(9)),
-                                   cost_source(row.integer(10)), cost_error(row.real(11))});
+                                   cost_source(row.integer(10)), cost_error(row.real(11)),
+                                   string(row, 12), std::max<std::int64_t>(row.integer(13), 0)});
     });
     each("MEMORY_FACTS", [&](Statement& row) {
       const std::int64_t lane = row.integer(3);
@@ -318,10 +319,11 @@ class Reader {
       return void(++invalid_);
     }
     const EventAttributes& f = event_attributes_[static_cast<std::size_t>(attributes)];
-    trace_.events.push_back(
-        {start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs), static_cast<std::int32_t>(lane),
-         static_cast<std::int32_t>(step), f.kind, f.cost_source, f.micro_step, f.name, f.phase,
-         f.unit, f.stable_key, f.cost_key, f.instruction, f.cost_error, f.bytes, correlation});
+    trace_.events.push_back({start, end, std::clamp(cpu, std::int64_t{-1}, kLatestNs),
+                             static_cast<std::int32_t>(lane), static_cast<std::int32_t>(step),
+                             f.kind, f.cost_source, f.micro_step, f.name, f.phase, f.unit,
+                             f.stable_key, f.cost_key, f.instruction, f.cost_error, f.bytes,
+                             correlation, f.group, f.sequence});
   }
 
   void add_memory(std::int64_t time, std::int64_t rank, std::int64_t action, std::int64_t step,

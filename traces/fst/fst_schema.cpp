@@ -14,7 +14,7 @@ CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE LANES (id INTEGER PRIMARY KEY, rank INTEGER, device INTEGER, nameId INTEGER);
 CREATE TABLE EVENT_FACTS (id INTEGER PRIMARY KEY, kind INTEGER, microStep INTEGER, nameId INTEGER,
   phaseId INTEGER, unitId INTEGER, stableKeyId INTEGER, costKeyId INTEGER, instruction INTEGER,
-  bytes INTEGER, costSource INTEGER, costError REAL);
+  bytes INTEGER, costSource INTEGER, costError REAL, groupId INTEGER, sequence INTEGER);
 CREATE TABLE EVENT_RECORDS (start INTEGER, "end" INTEGER, laneId INTEGER, step INTEGER,
   factsId INTEGER, cpu INTEGER, correlation INTEGER);
 CREATE TABLE MEMORY_FACTS (id INTEGER PRIMARY KEY, onHost INTEGER, requested INTEGER,
@@ -38,11 +38,13 @@ CREATE VIEW EVENTS AS SELECT e.start, e."end", e."end" - e.start AS duration, l.
   lane.value AS lane, l.device, e.step, f.microStep, k.name AS kind, n.value AS name,
   p.value AS phase, u.value AS unit, s.value AS stableKey, c.value AS costKey, f.instruction,
   f.bytes, nullif(e.cpu, -1) AS cpu, nullif(e.correlation, 0) AS correlation,
-  o.name AS costSource, nullif(f.costError, 0) AS costError
+  o.name AS costSource, nullif(f.costError, 0) AS costError,
+  g.value AS processGroup, nullif(f.sequence, 0) AS sequence
   FROM EVENT_RECORDS e JOIN EVENT_FACTS f ON f.id = e.factsId JOIN LANES l ON l.id = e.laneId
   LEFT JOIN StringIds lane ON lane.id = l.nameId LEFT JOIN ENUM_EVENT_KIND k ON k.id = f.kind
   LEFT JOIN StringIds n ON n.id = f.nameId LEFT JOIN StringIds p ON p.id = f.phaseId
   LEFT JOIN StringIds u ON u.id = f.unitId LEFT JOIN StringIds s ON s.id = f.stableKeyId
+  LEFT JOIN StringIds g ON g.id = f.groupId
   LEFT JOIN StringIds c ON c.id = f.costKeyId
   LEFT JOIN ENUM_COST_SOURCE o ON o.id = f.costSource;
 CREATE VIEW MEMORY_EVENTS AS SELECT m.start, m.rank, a.name AS action, f.onHost, m.step, m.address,
@@ -110,7 +112,9 @@ const std::map<std::string, std::vector<std::string>>& required_columns() {
 }
 
 const std::vector<std::string>& added_columns(const std::string& table) {
-  static const std::vector<std::string> kOfEventFacts{"costSource", "costError"}, kOfOthers;
+  static const std::vector<std::string> kOfEventFacts{"costSource", "costError", "groupId",
+                                                      "sequence"},
+      kOfOthers;
   return table == "EVENT_FACTS" ? kOfEventFacts : kOfOthers;
 }
 

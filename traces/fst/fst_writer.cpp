@@ -25,7 +25,8 @@ struct AttributesHash {
          {std::int64_t{f.micro_step}, std::int64_t{f.name}, std::int64_t{f.phase},
           std::int64_t{f.unit}, std::int64_t{f.stable_key}, std::int64_t{f.cost_key},
           std::int64_t{f.instruction}, f.bytes, static_cast<std::int64_t>(f.cost_source),
-          std::int64_t{std::bit_cast<std::int32_t>(f.cost_error)}}) {
+          std::int64_t{std::bit_cast<std::int32_t>(f.cost_error)}, std::int64_t{f.group},
+          f.sequence}) {
       h = mix(h, v);
     }
     return h;
@@ -69,7 +70,7 @@ struct FstWriter::State {
     explicit Statements(sqlite3* db)
         : string(db, "INSERT INTO StringIds VALUES (?,?)"),
           lane(db, "INSERT INTO LANES VALUES (?,?,?,?)"),
-          event_attributes(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"),
+          event_attributes(db, "INSERT INTO EVENT_FACTS VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
           memory_attributes(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?,?)"),
           event(db, kInsertEvent),
           memory(db, kInsertMemory),
@@ -234,7 +235,7 @@ std::int32_t FstWriter::add(const EventAttributes& f) {
     state_->check(state_->insert->event_attributes.run(
         next, static_cast<std::int32_t>(f.kind), std::int32_t{f.micro_step}, f.name, f.phase,
         f.unit, f.stable_key, f.cost_key, f.instruction, f.bytes,
-        static_cast<std::int32_t>(f.cost_source), double{f.cost_error}));
+        static_cast<std::int32_t>(f.cost_source), double{f.cost_error}, f.group, f.sequence));
   }
   return found->second;
 }
@@ -253,9 +254,9 @@ std::int32_t FstWriter::add(const MemoryAttributes& f) {
 void FstWriter::append(std::span<const Event> events) {
   if (!state_->begin(events.size())) return;
   for (const Event& e : events) {
-    const std::int32_t attributes =
-        add(EventAttributes{e.kind, e.micro_step, e.name, e.phase, e.unit, e.stable_key, e.cost_key,
-                            e.instruction, e.bytes, e.cost_source, e.cost_error});
+    const std::int32_t attributes = add(
+        EventAttributes{e.kind, e.micro_step, e.name, e.phase, e.unit, e.stable_key, e.cost_key,
+                        e.instruction, e.bytes, e.cost_source, e.cost_error, e.group, e.sequence});
     state_->check(state_->insert->event.run(e.start_ns, e.end_ns, e.lane, e.step, attributes,
                                             e.cpu_ns, e.correlation));
   }

@@ -92,6 +92,7 @@ EventKind kind_of(Category category, std::string_view name) {
 
 constexpr std::size_t kFirstBlock = 2, kLargestBlock = 4096;  // events
 constexpr std::int64_t kAbsent = RawEvent::kAbsent;
+constexpr std::int64_t kMostCollectives = std::int64_t{1} << 48;  // more is damage
 
 // What is earlier, well before the epoch, is damage.
 constexpr std::int64_t kEarliest = -1'000'000'000'000'000;
@@ -193,15 +194,22 @@ void Collector::describe_device(const RawEvent& raw, Event& event) {
     event.bytes = std::max<std::int64_t>(0, or_zero(raw.bytes));
     if (const auto key = copy_key(raw.name, event.bytes)) event.cost_key = intern(*key);
   } else if (event.kind == EventKind::communication && !raw.collective.empty()) {
-    event.bytes = collective_bytes(raw);
-    if (const auto key = collective_key(raw)) event.cost_key = intern(*key);
+    describe_collective(raw, event);
   }
+}
+
+void Collector::describe_collective(const RawEvent& raw, Event& event) {
+  event.bytes = collective_bytes(raw);
+  if (const auto key = collective_key(raw)) event.cost_key = intern(*key);
+  if (raw.group_name.empty() && raw.group_ranks.empty()) return;
+  event.group =
+      out_.strings.intern(std::string(raw.group_name) + " " + std::string(raw.group_ranks));
+  if (raw.sequence >= 0 && raw.sequence < kMostCollectives) event.sequence = raw.sequence + 1;
 }
 
 void Collector::describe_host(const RawEvent& raw, Event& event, EventLinks& links) {
   if (!raw.collective.empty()) {
-    event.bytes = collective_bytes(raw);
-    if (const auto key = collective_key(raw)) event.cost_key = intern(*key);
+    describe_collective(raw, event);
   } else if (!raw.input_dims.empty()) {
     const KeyMemo::Known known = keys_.of(event.name, raw);
     event.cost_key = known.key;

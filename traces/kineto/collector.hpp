@@ -43,6 +43,7 @@ class Collector {
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
   std::int32_t stream_of(const RawEvent& raw);
+  void describe_collective(const RawEvent& raw, Event& event);
   void describe_host(const RawEvent& raw, Event& event, EventLinks& links);
   void describe_device(const RawEvent& raw, Event& event);
   StringId intern(const CostKey& key);

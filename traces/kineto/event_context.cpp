@@ -165,6 +165,10 @@ void share_costs(Collected& recording, std::vector<LaunchedKernel> kernels,
     if (last - first == 1) {
       Event& only = recording.events[first->kernel];
       if (only.bytes == 0) only.bytes = from.bytes;
+      if (only.group == 0 && only.kind == EventKind::communication) {
+        only.group = from.group;
+        only.sequence = from.sequence;
+      }
     }
     if (are_all({first, last}, past - call)) {
       for (auto k = first; k != last; ++k) {

@@ -170,6 +170,44 @@ TEST(Collectives, ShareOutExposedTime) {
   EXPECT_EQ(analysis.ranks[0].time.exposed_communication_ns, 40);
 }
 
+// Two pairs of ranks, of which one pair takes longer for reasons of its own, and a pair that begins to be recorded
+// one collective apart.
+TEST(RankWaits, AreOfTheRanksOfAProcessGroup) {
+  HandMadeTrace t(4);
+  const auto gather = [&](int rank, const char* group, std::int64_t number, std::int64_t start,
+                          std::int64_t end) {
+    t.event(rank, 1, EventKind::communication, start, end, 1, "ncclDevKernel_AllGather");
+    const traces::StringId its = t.trace.strings.intern(group);
+    t.trace.events.update_all([&](traces::Event& e) {
+      if (t.trace.lanes[static_cast<std::size_t>(e.lane)].rank != rank || e.start_ns != start)
+        return;
+      e.group = its;
+      e.sequence = number;
+    });
+  };
+  for (const int rank : {0, 1}) gather(rank, "1 [0, 1]", 1, 100, 200);
+  gather(2, "2 [2, 3]", 1, 100, 500);
+  gather(3, "2 [2, 3]", 1, 130, 500);
+  gather(3, "2 [2, 3]", 2, 600, 650);
+  gather(2, "2 [2, 3]", 2, 640, 650);
+  gather(0, "1 [0, 1]", 2, 700, 800);  // the other rank's was not recorded
+  traces::sort(t.trace);
+  const Analysis analysis = analyse(t.trace);
+  ASSERT_EQ(analysis.groups.size(), 2u);
+  EXPECT_EQ(analysis.groups[0].name, "1");
+  EXPECT_EQ(analysis.groups[1].ranks, (std::vector<std::int32_t>{2, 3}));
+  ASSERT_EQ(analysis.waits.size(), 4u);
+  std::vector<std::int64_t> waited, last, matched;
+  for (const RankWaits& one : analysis.waits) {
+    waited.push_back(one.waited_ns);
+    last.push_back(one.arrived_last);
+    matched.push_back(one.collectives);
+  }
+  EXPECT_EQ(waited, (std::vector<std::int64_t>{0, 0, 30, 40}));
+  EXPECT_EQ(last, (std::vector<std::int64_t>{0, 0, 1, 1}));
+  EXPECT_EQ(matched, (std::vector<std::int64_t>{1, 1, 2, 2}));
+}
+
 TEST(RankWaits, FindTheRankThatComesLast) {
   HandMadeTrace t(2);
   for (int i = 0; i < 3; ++i) {

@@ -102,8 +102,9 @@ TEST(CsvExport, QuotesWhatMustBe) {
   write_events_csv(trace, out);
   EXPECT_EQ(out.str(),
             "rank,lane,device,step,micro_step,kind,name,phase,unit,start_ns,end_ns,cpu_ns,bytes,"
-            "instruction,stable_key,cost_key,correlation,cost_source,cost_error\n"
-            "0,host,0,1,0,range,\"a,\"\"b\"\"\nc\",forward,,1000000,1900000,,0,3,,,,fitted,0.5\n");
+            "instruction,stable_key,cost_key,correlation,cost_source,cost_error,process_group,"
+            "sequence\n0,host,0,1,0,range,\"a,\"\"b\"\"\nc\",forward,,1000000,1900000,,0,3,,,,"
+            "fitted,0.5,,\n");
 }
 
 TEST(CsvExport, HoldsOnlyWhatPandasReads) {

@@ -23,11 +23,13 @@ TEST(FstFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   const std::string path = folder.path("Läufe, 100% #1?.fst");
   Trace trace = sample_trace();
-  trace.events.update_last([](Event& e) {
+  trace.events.update_last([&](Event& e) {
     e.correlation = 77;
     e.kind = EventKind::runtime;
     e.cost_source = CostSource::fitted;
     e.cost_error = 0.12F;
+    e.group = trace.strings.intern("1 [0, 1]");
+    e.sequence = 7;
   });
   trace.memory.update_last([&](MemoryEvent& e) {
     e.stack = trace.strings.intern("inner model.py:7\nouter train.py:9");

@@ -90,6 +90,16 @@ TEST(KinetoCosts, WhatIsCommunicationMayBeSaidElsewhere) {
   EXPECT_EQ(event_named(trace, "Memcpy PtoP (Device -> Device)").bytes, 512);
 }
 
+TEST(KinetoCosts, CollectivesAreOfTheirProcessGroup) {
+  const Trace trace = imported(
+      event("kernel", "ncclDevKernel_AllGather", 7, 10, 4,
+            R"("device":0,"stream":7,"Collective name":"_allgather_base","Process Group Name":"3",)"
+            R"("Process Group Ranks":"[0, 2]","Seq":0)"));
+  const Event gather = event_named(trace, "ncclDevKernel_AllGather");
+  EXPECT_EQ(trace.strings[gather.group], "3 [0, 2]");
+  EXPECT_EQ(gather.sequence, 1);
+}
+
 TEST(KinetoCosts, CollectivesOfABackendAreOfTheirCalls) {
   const Trace trace = imported(gathers_of_two_units(50));
   EXPECT_EQ(units(trace), "a,b,");

@@ -78,6 +78,13 @@ simdjson::error_code read_argument(const char* key, ondemand::value value, RawEv
     case 'c':
       if (is(key, "correlation")) event.correlation = integer(value);
       break;
+    case 'P':
+      if (is(key, "Process Group Name")) event.group_name = text(value);
+      if (is(key, "Process Group Ranks")) event.group_ranks = text(value);
+      break;
+    case 'S':
+      if (is(key, "Seq")) event.sequence = integer(value);
+      break;
     case 's':
       if (is(key, "stream")) event.stream = integer(value);
       break;

@@ -21,7 +21,9 @@ struct RawEvent {
   std::int64_t address = kAbsent, total_allocated = kAbsent, total_reserved = kAbsent;
   std::int64_t device_type = kAbsent, device_id = kAbsent;
   std::int64_t in_elements = kAbsent, out_elements = kAbsent, group_size = kAbsent;
+  std::int64_t sequence = kAbsent;
   std::string_view collective, element_type;
+  std::string_view group_name, group_ranks;
   std::string_view input_dims, input_types, input_strides, concrete_inputs;  // JSON
   std::string_view label;  // args.name of metadata
 };
