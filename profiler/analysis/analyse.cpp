@@ -63,6 +63,7 @@ class Analyser {
     result_.source = text("source");
     result_.end_reason = text("end_reason");
     result_.not_recorded = text("not_recorded");
+    result_.moved_clocks = text("moved_clocks");
     result_.unknown_costs = traces::integer(trace_.metadata, "unknown_costs", 0);
     result_.gpus = traces::gpus_memory(trace_.metadata);
     result_.gpu_libraries = traces::gpu_libraries(trace_.metadata);

@@ -217,7 +217,10 @@ class PathFinder {
       // A call may still be returning when its work has begun.
       if (last == kNobody || event(launch).end_ns > event(last).end_ns) last = launch;
     }
-    if (lane.device && was_told_to_wait(e, last)) {
+    // A launch takes no longer than that: what begins later has waited for another stream, said or not.
+    constexpr std::int64_t kLaunchNs = 10'000;
+    const bool is_late = last != kNobody && begun - event(last).end_ns > kLaunchNs;
+    if (lane.device && (is_late || was_told_to_wait(e, last))) {
       return later(last, last_of(lane.rank, true, e.lane, begun));
     }
     return last;

@@ -103,6 +103,10 @@ std::vector<std::string> report_notes(const Analysis& analysis) {
   }
   if (has_work(analysis))
     notes.push_back(ranks_without_work(analysis));  // otherwise a sentence states it
+  if (!analysis.moved_clocks.empty()) {
+    notes.push_back("Clocks of ranks differ; times were moved so that collectives end together: " +
+                    analysis.moved_clocks + ".");
+  }
   notes.push_back(misfits(analysis));
   notes.push_back(how_to_record_memory(analysis));
   if (!analysis.source.empty() && !analysis.dropped.empty()) {

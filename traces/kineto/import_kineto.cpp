@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "models/base/figures.hpp"
 #include "models/base/input_file.hpp"
+#include "traces/clock_alignment.hpp"
 #include "traces/import.hpp"
 #include "traces/input/byte_source.hpp"
 #include "traces/kineto/recording.hpp"
@@ -174,6 +176,12 @@ Trace merge_ranks(std::vector<Recording>& recordings, const std::vector<std::siz
   }
   Trace whole = merge(std::move(parts));
   whole.metadata = metadata;
+  std::string moved;
+  for (const auto& [rank, by] : align_clocks(whole)) {
+    moved += (moved.empty() ? "rank " : ", rank ") + std::to_string(rank) + " by " +
+             formatted("%+.2f ms", static_cast<double>(by) / 1e6);
+  }
+  if (!moved.empty()) whole.metadata["moved_clocks"] = moved;
   whole.metadata["complete_until_ns"] = std::to_string(whole.complete_until_ns);
   return whole;
 }

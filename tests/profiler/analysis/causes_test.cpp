@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/operators.hpp"
 #include "tests/profiler/analysis/hand_made_trace.hpp"
+#include "traces/clock_alignment.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -168,6 +169,25 @@ TEST(Collectives, ShareOutExposedTime) {
   EXPECT_EQ(analysis.collectives[0].exposed_ns, 30);  // 30 to 60
   EXPECT_EQ(analysis.collectives[1].exposed_ns, 10);  // 60 to 70: before, the other one ran
   EXPECT_EQ(analysis.ranks[0].time.exposed_communication_ns, 40);
+}
+
+// The second rank's clock is 5 ms ahead.
+TEST(RankWaits, AreAsTheyWereWhereClocksDiffer) {
+  HandMadeTrace t(2);
+  for (std::int64_t n = 0; n < 5; ++n) {
+    const std::int64_t end = 1'000'000 * (n + 1);
+    t.event(0, 1, EventKind::communication, end - 100'000, end, 1, "nccl")
+        .event(1, 1, EventKind::communication, end + 4'950'000, end + 5'003'000, 1, "nccl");
+  }
+  const auto moved = traces::align_clocks(t.trace);
+  EXPECT_EQ(moved, (std::map<std::int32_t, std::int64_t>{{1, -5'003'000}}));
+  std::map<std::int32_t, std::int64_t> last;
+  for (const traces::Event& e : t.trace.events) {
+    std::int64_t& end = last[t.trace.lanes[static_cast<std::size_t>(e.lane)].rank];
+    end = std::max(end, e.end_ns);
+  }
+  EXPECT_EQ(last[0], last[1]);
+  EXPECT_EQ(traces::align_clocks(t.trace).size(), 0u);
 }
 
 // Two pairs of ranks, of which one pair takes longer for reasons of its own, and a pair that begins to be recorded
