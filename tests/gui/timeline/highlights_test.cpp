@@ -82,9 +82,9 @@ TEST_F(TimelineHighlights, TheCriticalPathIsALineAlongTheLowerEdge) {
   axis().show({us(1000), us(2000)});
   settle();
   const auto& path = session_.current()->analysis->path.events;
-  // The last collective ends the step; it had been issued long before its gradients were there.
+  // The last collective ends the step, and what made its gradients stands before it; a gather was hidden.
   const std::int32_t on_it = event("reduce_scatter", "layers.0", 2);
-  const std::int32_t off_it = event("matmul", "layers.1", 2);
+  const std::int32_t off_it = event("all_gather", "layers.1", 2);
   ASSERT_NE(std::find(path.begin(), path.end(), on_it), path.end());
   ASSERT_EQ(std::find(path.begin(), path.end(), off_it), path.end());
   EXPECT_NE(colour_at(lower_edge_of(on_it)), theme()[Role::text]);
