@@ -100,15 +100,4 @@ Annotation annotation_of(std::string_view name) {
   return out;
 }
 
-bool is_blocking_call(std::string_view call) {
-  return (call.starts_with("cu") || call.starts_with("hip")) &&
-         call.find("Synchronize") != std::string_view::npos;
-}
-
-bool launches_kernel(std::string_view call) {
-  return (call.starts_with("cu") || call.starts_with("hip")) &&
-         call.find("Launch") != std::string_view::npos &&
-         call.find("Kernel") != std::string_view::npos;
-}
-
 }  // namespace foreshard::traces

@@ -25,10 +25,4 @@ struct Annotation {
 
 Annotation annotation_of(std::string_view name);
 
-// Blocking calls of CUDA's or HIP's runtime or driver.
-bool is_blocking_call(std::string_view call);
-
-// Calls that launch one kernel, those of runtimes and of drivers.
-bool launches_kernel(std::string_view call);
-
 }  // namespace foreshard::traces

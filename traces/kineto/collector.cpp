@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "models/base/utf8.hpp"
-#include "traces/annotations.hpp"
 #include "traces/communication.hpp"
+#include "traces/device_calls.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/costs/transfer_keys.hpp"

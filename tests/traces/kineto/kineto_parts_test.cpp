@@ -88,14 +88,6 @@ TEST(KinetoAnnotations, NameUnitsAndPhases) {
   EXPECT_FALSE(annotation_of("ProfilerStep#99999999999").step.has_value());
 }
 
-TEST(KinetoAnnotations, KnowCallsThatLaunchKernels) {
-  EXPECT_TRUE(launches_kernel("cudaLaunchKernelExC"));
-  EXPECT_TRUE(launches_kernel("cuLaunchKernelEx"));
-  EXPECT_TRUE(launches_kernel("hipModuleLaunchKernel"));
-  EXPECT_FALSE(launches_kernel("cudaGraphLaunch"));
-  EXPECT_FALSE(launches_kernel("cudaMemcpyAsync"));
-}
-
 TEST(Communication, IsKnownByItsLibrariesWords) {
   for (const char* const kernel :
        {"ncclDevKernel_Generic_4(x)", "void RcclKernel", "void mscclKernel_Sum_half_LL",
@@ -109,13 +101,6 @@ TEST(Communication, IsKnownByItsLibrariesWords) {
                                    "void dispatch_expert<4>", "ampere_sgemm_128x64_nn"}) {
     EXPECT_FALSE(is_communication_kernel(kernel)) << kernel;
   }
-}
-
-TEST(KinetoAnnotations, KnowWaits) {
-  EXPECT_TRUE(is_blocking_call("cudaStreamSynchronize"));
-  EXPECT_TRUE(is_blocking_call("hipDeviceSynchronize"));
-  EXPECT_TRUE(is_blocking_call("cuCtxSynchronize"));
-  EXPECT_FALSE(is_blocking_call("cudaStreamWaitEvent"));
 }
 
 TEST(KinetoRuns, RanksInNames) {
