@@ -135,12 +135,7 @@ void Collector::use(const RawEvent& raw) {
     case 'M': return use_metadata(raw);
     case 's':
     case 't':
-    case 'f':
-      // From a launch to what it launched: Event::correlation holds the same.
-      if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
-        drop("flow events of category", raw.category);
-      }
-      return;
+    case 'f': return use_flow(raw);
     default: return drop("events of phase", raw.phase);
   }
 }
@@ -241,6 +236,24 @@ void Collector::use_metadata(const RawEvent& raw) {
   if (raw.name == "process_name") lanes_.name_process(raw.process, raw.label);
 }
 
+void Collector::use_flow(const RawEvent& raw) {
+  if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
+    return drop("flow events of category", raw.category);
+  }
+  ExactTime time;
+  if (raw.flow == kAbsent || !parse_time(raw.timestamp, time)) return;
+  FlowEnd end{raw.flow, time.rounded(), 0, raw.phase == "s"};
+  end.lane = end.is_launch ? lanes_.thread(raw.process, raw.thread) : stream_of(raw);
+  // Most flows stand behind their event and repeat its correlation.
+  const auto lane = static_cast<std::size_t>(end.lane);
+  if (lane < blocks_.size() && !blocks_[lane].empty()) {
+    const Event& last = blocks_[lane].back().back().event;
+    const bool repeats = end.is_launch ? last.correlation == end.flow : last.correlation != 0;
+    if (last.start_ns == end.time_ns && repeats) return;
+  }
+  out_.flows.push_back(end);
+}
+
 Collected Collector::finish(std::int64_t base_ns) {
   out_.lanes = lanes_.lanes(out_.strings);
   blocks_.resize(lanes_.size());
@@ -265,6 +278,7 @@ Collected Collector::finish(std::int64_t base_ns) {
   }
   blocks_.clear();
   for (AllocatorInstant& instant : out_.memory) instant.time_ns += base_ns;
+  for (FlowEnd& end : out_.flows) end.time_ns += base_ns;
   return std::move(out_);
 }
 

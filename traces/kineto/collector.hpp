@@ -40,6 +40,7 @@ class Collector {
 
   void drop(std::string_view reason, std::string_view detail = {});
   void use_complete(const RawEvent& raw);
+  void use_flow(const RawEvent& raw);
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
   std::int32_t stream_of(const RawEvent& raw);

@@ -12,6 +12,7 @@
 #include "traces/fsdp_scopes.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/collected.hpp"
+#include "traces/kineto/flow_links.hpp"
 #include "traces/kineto/name_info.hpp"
 #include "traces/launches.hpp"
 
@@ -217,6 +218,7 @@ class Attributor {
   EventContexts run() {
     for (std::size_t lane = 0; lane < recording_.lanes.size(); ++lane) sort_lane(recording_, lane);
     find_steps();
+    link_by_flows(recording_);
     sweep_threads();
     out_.unrelated_collectives = relate_background_collectives(recording_);
     std::sort(sweep_.launches.begin(), sweep_.launches.end());

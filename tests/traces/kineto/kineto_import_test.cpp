@@ -81,6 +81,26 @@ TEST(KinetoImport, KernelsHaveStepUnitAndPhaseOfTheirLaunch) {
 
 TEST(KinetoImport, ProductsOfAutogradAreGradients) {
   const Trace trace = import_text(kineto_sample());
+// As PyTorch on ROCm wrote them: kernels without arguments, or calls numbered in a way of their own.
+TEST(KinetoImport, FlowsLinkWorkThatHasNoCorrelation) {
+  const Trace trace = import_text(kineto_file(R"json(
+{"ph": "X", "cat": "cuda_runtime", "name": "first", "pid": 7, "tid": 7, "ts": 5, "dur": 2, "args": {}},
+{"ph": "s", "id": 3, "pid": 7, "tid": 7, "ts": 5, "cat": "ac2g", "name": "ac2g"},
+{"ph": "X", "cat": "cuda_runtime", "name": "second", "pid": 7, "tid": 7, "ts": 8, "dur": 2, "args": {"correlation": 80}},
+{"ph": "s", "id": 4, "pid": 7, "tid": 7, "ts": 8, "cat": "async_cpu_to_gpu", "name": "a"},
+{"ph": "f", "id": 4, "pid": 0, "tid": 1, "ts": 30, "cat": "async_gpu", "name": "a", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "of first", "pid": 0, "tid": 1, "ts": 20, "dur": 9, "args": {}},
+{"ph": "f", "id": 3, "pid": 0, "tid": 1, "ts": 20, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "of second", "pid": 0, "tid": 1, "ts": 30, "dur": 9, "args": {}},
+{"ph": "f", "id": 9, "pid": 0, "tid": 1, "ts": 50, "cat": "ac2g", "name": "of nothing", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "of nothing", "pid": 0, "tid": 1, "ts": 40, "dur": 1, "args": {}})json"));
+  EXPECT_NE(event_named(trace, "first").correlation, 0);
+  EXPECT_EQ(event_named(trace, "of first").correlation, event_named(trace, "first").correlation);
+  EXPECT_EQ(event_named(trace, "of second").correlation, 80);
+  EXPECT_EQ(event_named(trace, "of nothing").correlation, 0);
+  EXPECT_TRUE(trace.dropped.empty());
+}
+
   std::map<std::string, int> keys;
   for (const Event& event : trace.events) {
     if (text(trace, event.name) == "aten::mm") ++keys[text(trace, event.cost_key)];
