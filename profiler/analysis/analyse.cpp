@@ -145,6 +145,7 @@ class Analyser {
       if (step.rank != rank) continue;
       StepAnalysis& in_step = analysis.steps.emplace_back();
       in_step.step = step.step;
+      in_step.label = trace_.strings[step.label];
       in_step.start_ns = step.start_ns;
       in_step.duration_ns = step.end_ns - step.start_ns;
       if (const auto found = events.steps.find(step.step); found != events.steps.end()) {

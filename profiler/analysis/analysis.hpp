@@ -77,6 +77,7 @@ struct MemoryPeak {
 
 struct StepAnalysis {
   std::int32_t step = 0;
+  std::string label;  // what the recording calls it, empty where it has no name for it
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
   std::int64_t host_wait_ns = 0;  // the host blocked

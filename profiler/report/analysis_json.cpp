@@ -73,6 +73,7 @@ Json json_of(const RankAnalysis& rank) {
   Json steps = Json::array();
   for (const StepAnalysis& step : rank.steps) {
     Json one{{"step", step.step},
+             {"label", step.label.empty() ? Json() : Json(step.label)},
              {"start_ns", step.start_ns},
              {"duration_ns", step.duration_ns},
              {"host_wait_ns", step.host_wait_ns}};

@@ -124,6 +124,18 @@ TEST(KinetoImport, StepsAreThoseOfTheProfiler) {
 
 TEST(KinetoImport, MemoryReplaysToTheRecordedTotals) {
   const Trace trace = import_text(kineto_sample());
+TEST(KinetoImport, AStepOfNumberZeroIsAStep) {
+  const Trace trace = import_text(kineto_file(R"json(
+{"ph": "X", "cat": "kernel", "name": "before", "pid": 0, "tid": 1, "ts": 1, "dur": 1, "args": {}},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 7, "tid": 7, "ts": 5, "dur": 9, "args": {}},
+{"ph": "X", "cat": "kernel", "name": "within", "pid": 0, "tid": 1, "ts": 6, "dur": 1, "args": {}})json"));
+  ASSERT_EQ(trace.steps.size(), 1U);
+  EXPECT_EQ(text(trace, trace.steps[0].label), "ProfilerStep#0");
+  EXPECT_EQ(event_named(trace, "before").step, 0);
+  EXPECT_EQ(event_named(trace, "within").step, trace.steps[0].step);
+  EXPECT_GT(trace.steps[0].step, 0);
+}
+
   ASSERT_EQ(trace.memory.size(), 6U);
   EXPECT_EQ(trace.memory[0].action, MemoryAction::segment_alloc);
   EXPECT_EQ(trace.memory[0].bytes, 8192);

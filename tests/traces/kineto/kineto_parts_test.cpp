@@ -84,6 +84,10 @@ TEST(KinetoAnnotations, NameUnitsAndPhases) {
   is("autograd::engine::evaluate_function: MmBackward0", "", "backward");
   is("aten::mm", "", "");
   EXPECT_EQ(annotation_of("ProfilerStep#12").step, 12);
+  EXPECT_EQ(annotation_of("train_step 3").step, 3);
+  EXPECT_EQ(annotation_of("iteration_7").step, 7);
+  EXPECT_FALSE(annotation_of("epoch 3").step.has_value());
+  EXPECT_FALSE(annotation_of("step3").step.has_value());
   EXPECT_FALSE(annotation_of("ProfilerStep#x").step.has_value());
   EXPECT_FALSE(annotation_of("ProfilerStep#99999999999").step.has_value());
 }
