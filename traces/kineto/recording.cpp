@@ -128,16 +128,21 @@ std::string FileMetadata::device(std::int64_t id) const {
   return devices_.size() == 1 ? devices_.begin()->second : std::string();
 }
 
+struct Process {
+  std::string host;
+  std::optional<std::int64_t> number;
+};
+
 // PyTorch's handler names files HOST_PID.TIME.pt.trace.json.
-std::string host_in_name(const std::string& file) {
+Process process_in_name(const std::string& file) {
   const std::string name = std::filesystem::path(file).filename().string();
-  if (name.find(".pt.trace.json") == std::string::npos) return {};
   const std::size_t end = name.find_last_of('_');
-  if (end == std::string::npos || end + 1 >= name.size()) return {};
-  const std::size_t digits = name.find_first_not_of("0123456789", end + 1);
-  return digits != end + 1 && digits != std::string::npos && name[digits] == '.'
-             ? name.substr(0, end)
-             : std::string();
+  if (name.find(".pt.trace.json") == std::string::npos || end == std::string::npos) return {};
+  std::int64_t number = 0;
+  const char* const last = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + end + 1, last, number);
+  if (parsed.ec != std::errc() || number < 0 || parsed.ptr == last || *parsed.ptr != '.') return {};
+  return {name.substr(0, end), number};
 }
 
 void set_span(Recording& out) {
@@ -208,7 +213,9 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   out.mended = reader.mended();
   out.rank = metadata.rank().has_value() ? metadata.rank() : rank_in_name(file);
   out.world_size = metadata.world_size();
-  out.host = metadata.host().empty() ? host_in_name(file) : metadata.host();
+  const Process process = process_in_name(file);
+  out.host = metadata.host().empty() ? process.host : metadata.host();
+  out.process = process.number;
   out.cost_keys_mapped = contexts.cost_keys_mapped;
   out.cost_keys_unmapped = contexts.cost_keys_unmapped;
   out.unrelated_collectives = contexts.unrelated_collectives;
