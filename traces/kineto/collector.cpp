@@ -156,7 +156,7 @@ void Collector::use_complete(const RawEvent& raw) {
   const bool on_device = is_on_device(category);
   auto& [event, links] = add(on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread));
   event.start_ns = start.rounded();
-  event.end_ns = last_end_ns_ = (start + duration).rounded();
+  event.end_ns = (start + duration).rounded();
   event.name = out_.strings.intern(raw.name);
   event.kind = kind_of(category, raw.name);
   if (event.kind == EventKind::compute && !raw.collective.empty()) {
@@ -220,7 +220,7 @@ void Collector::use_instant(const RawEvent& raw) {
     return drop("[memory] events without a size");
   }
   AllocatorInstant& instant = out_.memory.emplace_back();
-  instant.time_ns = last_end_ns_ = time.rounded();
+  instant.time_ns = time.rounded();
   instant.address = or_zero(raw.address);
   instant.bytes = or_zero(raw.bytes);
   if (is_size(raw.total_allocated)) instant.allocated = raw.total_allocated;

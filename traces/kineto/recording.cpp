@@ -189,7 +189,6 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   Recording out;
   out.file = file;
   out.device = metadata.device(collector.device());
-  const std::int64_t last_ns = collector.last_end_ns() + metadata.base_ns();
   Collected collected = collector.finish(metadata.base_ns());
   if (options.stop.stop_requested()) return reading_stopped(file);
   EventContexts contexts = attribute(collected);
@@ -209,7 +208,8 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   set_span(out);
   out.incomplete_reason = reader.incomplete_reason();
   out.trace.complete = out.incomplete_reason.empty();
-  out.trace.complete_until_ns = out.trace.complete ? out.end_ns : last_ns;
+  // The file's order is not that of time: any record may be among those that are missing.
+  out.trace.complete_until_ns = out.trace.complete ? out.end_ns : 0;
   out.mended = reader.mended();
   out.rank = metadata.rank().has_value() ? metadata.rank() : rank_in_name(file);
   out.world_size = metadata.world_size();
