@@ -37,6 +37,10 @@ constexpr std::array kFsdp2{Word{"root_pre_forward", kForward, Scope::resets},
                             Word{"all_gather_copy_out", "", Scope::none},
                             Word{"all_gather", "", Scope::none}};
 
+constexpr std::array<std::string_view, 8> kStepWords{"ProfilerStep", "step",         "Step",
+                                                     "iteration",    "Iteration",    "iter",
+                                                     "train_step",   "training_step"};
+
 // "pre_forward (layers.0)", "backward_prefetch for layers.1", "all_gather", and all of them with
 // " [pg=1]" behind where there are several process groups
 Annotation fsdp2(std::string_view text) {
@@ -72,23 +76,36 @@ Annotation fsdp1(std::string_view word) {
   return out;
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// The number that ends the name after one of " #_", where the word before it is one for a step.
+std::optional<std::int32_t> step_of(std::string_view name) {
+  std::size_t digits = name.size();
+  while (digits > 0 && is_digit(name[digits - 1])) --digits;
+  if (digits == 0 || std::string_view(" #_").find(name[digits - 1]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  if (std::ranges::find(kStepWords, name.substr(0, digits - 1)) == kStepWords.end()) {
+    return std::nullopt;
+  }
+  std::int32_t step = 0;
+  const auto parsed = std::from_chars(name.data() + digits, name.data() + name.size(), step);
+  return parsed.ec == std::errc() ? std::optional(step) : std::nullopt;
+}
+
 }  // namespace
 
 Annotation annotation_of(std::string_view name) {
   constexpr std::string_view kFsdp2Prefix = "FSDP::";
   constexpr std::string_view kFsdp1Prefix = "FullyShardedDataParallel.";
-  constexpr std::string_view kStepPrefix = "ProfilerStep#";
   if (name.starts_with(kFsdp2Prefix)) return fsdp2(name.substr(kFsdp2Prefix.size()));
   if (name.starts_with(kFsdp1Prefix)) return fsdp1(name.substr(kFsdp1Prefix.size()));
   Annotation out;
-  if (name.starts_with(kStepPrefix)) {
-    std::int32_t step = 0;
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + kStepPrefix.size(), end, step);
-    if (parsed.ec == std::errc() && parsed.ptr == end && step >= 0) {
-      out.step = step;
-      out.scope = Scope::resets;
-    }
+  if (const auto step = step_of(name)) {
+    out.step = step;
+    out.scope = Scope::resets;
   } else if (name.starts_with("autograd::engine::evaluate_function")) {
     out.phase = kBackward;
   } else if (name.starts_with("Optimizer.")) {
@@ -98,17 +115,6 @@ Annotation annotation_of(std::string_view name) {
     out.phase = kForward;
   }
   return out;
-}
-
-bool is_blocking_call(std::string_view call) {
-  return (call.starts_with("cu") || call.starts_with("hip")) &&
-         call.find("Synchronize") != std::string_view::npos;
-}
-
-bool launches_kernel(std::string_view call) {
-  return (call.starts_with("cu") || call.starts_with("hip")) &&
-         call.find("Launch") != std::string_view::npos &&
-         call.find("Kernel") != std::string_view::npos;
 }
 
 }  // namespace foreshard::traces

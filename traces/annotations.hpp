@@ -7,6 +7,7 @@
 //   FSDP1        FullyShardedDataParallel._pre_forward: phases, but no units
 //   autograd     autograd::engine::evaluate_function: MmBackward0
 //   optimizers   Optimizer.step#AdamW.step
+//   steps        ProfilerStep#3, train_step 3, iteration_3
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,9 @@ struct Annotation {
   std::string_view phase;  // by the names of models' phases, empty where unknown
   enum class Scope : std::uint8_t { none, begins, ends, resets };
   Scope scope = Scope::none;           // what it does to the unit's own work, once it is over
-  std::optional<std::int32_t> step{};  // ProfilerStep#N
+  std::optional<std::int32_t> step{};  // its number
 };
 
 Annotation annotation_of(std::string_view name);
-
-// Blocking calls of CUDA's or HIP's runtime or driver.
-bool is_blocking_call(std::string_view call);
-
-// Calls that launch one kernel, those of runtimes and of drivers.
-bool launches_kernel(std::string_view call);
 
 }  // namespace foreshard::traces

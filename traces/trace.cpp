@@ -89,6 +89,7 @@ Trace merge(std::vector<Trace> parts) {
     for (Step step : part.steps) {
       step.start_ns += later;
       step.end_ns += later;
+      renumber(step.label);
       whole.steps.push_back(step);
     }
     for (Loss loss : part.losses) {

@@ -35,13 +35,14 @@ struct Lane {
   StringId name = 0;    // "host", "compute", "all_gather", ...
 };
 
-// Start and end of one step on one rank, with what the step reported.
+// Start and end of one step on one rank, with what the step reported. Steps count from 1.
 struct Step {
   std::int32_t rank = 0;
   std::int32_t step = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   double loss = 0, gradient_norm = 0;
+  StringId label = 0;  // what the recording calls it, where it has a name for it
 };
 
 // Records that are missing, where it is known from when until when. Start and end are equal where only

@@ -133,14 +133,17 @@ class Analyser {
     }
   }
 
+  bool is_there(std::int64_t until_ns) const {
+    return trace_.complete || until_ns <= trace_.complete_until_ns;
+  }
+
   void choose_steps() {
     std::map<std::int32_t, std::vector<traces::Interval>> steady;
     const auto& numbers = result_.steady_steps;
     for (const traces::DeviceStep& step :
          traces::device_steps(trace_.steps, traces::device_ends(trace_))) {
       device_steps_[{step.rank, step.step}] = {step.start_ns, step.end_ns};
-      const bool is_there = trace_.complete || step.end_ns <= trace_.complete_until_ns;
-      if (is_there && std::binary_search(numbers.begin(), numbers.end(), step.step)) {
+      if (is_there(step.end_ns) && std::binary_search(numbers.begin(), numbers.end(), step.step)) {
         steady[step.rank].push_back({step.start_ns, step.end_ns});
       }
     }
@@ -190,12 +193,17 @@ class Analyser {
       if (step.rank != rank) continue;
       StepAnalysis& in_step = analysis.steps.emplace_back();
       in_step.step = step.step;
+      in_step.label = trace_.strings[step.label];
       in_step.start_ns = step.start_ns;
       in_step.duration_ns = step.end_ns - step.start_ns;
+      const auto device = device_steps_.find({rank, step.step});
+      in_step.is_whole = is_there(device == device_steps_.end() ? step.end_ns : device->second.end_ns);
       if (const auto found = events.steps.find(step.step); found != events.steps.end()) {
         in_step.time = found->second.build();
         const auto within = device_steps_.find({rank, step.step});
-        if (within != device_steps_.end()) in_step.whole = found->second.build(within->second);
+        if (within != device_steps_.end() && in_step.is_whole) {
+          in_step.whole = found->second.build(within->second);
+        }
       }
       if (const auto found = events.host_wait_ns.find(step.step);
           found != events.host_wait_ns.end()) {

@@ -84,9 +84,11 @@ struct MemoryPeak {
 
 struct StepAnalysis {
   std::int32_t step = 0;
+  std::string label;  // what the recording calls it, empty where it has no name for it
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
   std::int64_t host_wait_ns = 0;  // the host blocked
+  bool is_whole = true;           // nothing of it was cut off: otherwise times are not known
   TimeBreakdown time;             // of the device events issued by this step
   TimeBreakdown whole;            // from the end of the step before's to the end of this one's
   std::int64_t peak_allocated_bytes = 0;

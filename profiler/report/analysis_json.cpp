@@ -24,6 +24,14 @@ void put(Json& json, const TimeBreakdown& time) {
   json["exposed_communication_ns"] = time.exposed_communication_ns;
 }
 
+void put_nothing(Json& json) {
+  for (const char* const name :
+       {"device_events", "span_ns", "compute_ns", "communication_ns", "memory_operation_ns",
+        "idle_ns", "overlap_ns", "exposed_communication_ns"}) {
+    json[name] = nullptr;
+  }
+}
+
 Json json_of(const MemoryTimeline& timeline) {
   Json json{{"start_ns", timeline.start_ns}, {"bucket_ns", timeline.bucket_ns}};
   const auto put = [&](const std::string& counter, std::int64_t traces::MemoryLevels::*level) {
@@ -96,10 +104,15 @@ Json json_of(const RankAnalysis& rank) {
   Json steps = Json::array();
   for (const StepAnalysis& step : rank.steps) {
     Json one{{"step", step.step},
+             {"label", step.label.empty() ? Json() : Json(step.label)},
              {"start_ns", step.start_ns},
              {"duration_ns", step.duration_ns},
              {"host_wait_ns", step.host_wait_ns}};
-    put(one, step.time);
+    if (step.is_whole) {
+      put(one, step.time);
+    } else {
+      put_nothing(one);
+    }
     one["peak_allocated_bytes"] = step.peak_allocated_bytes;
     one["peak_reserved_bytes"] = step.peak_reserved_bytes;
     one["peak_host_bytes"] = step.peak_host_bytes;

@@ -58,6 +58,7 @@ bool has_work(const Analysis& analysis) {
 }  // namespace
 
 std::string incomplete_until(std::int64_t ns) {
+  if (ns == 0) return "incomplete: records of any time may be missing";
   return "incomplete: complete up to " + milliseconds(ns) + ", later records may be missing";
 }
 

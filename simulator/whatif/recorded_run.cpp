@@ -9,7 +9,7 @@
 #include "models/program/operators.hpp"
 #include "simulator/fit/meetings.hpp"
 #include "simulator/whatif/stream_order.hpp"
-#include "traces/annotations.hpp"
+#include "traces/device_calls.hpp"
 #include "traces/launches.hpp"
 #include "traces/metadata.hpp"
 

@@ -34,7 +34,8 @@ Trace sample_trace() {
       trace.memory.push_back({t + 2, rank, MemoryAction::free_requested, false, step, 4096 * step,
                               1024, 1000, stream, text("activations"), text("model.norm: rstd"),
                               text("forward"), 6});
-      trace.steps.push_back({rank, step, t, t + 950'000, 5.0 / step, 0.25});
+      trace.steps.push_back({rank, step, t, t + 950'000, 5.0 / step, 0.25,
+                             trace.strings.intern("step " + std::to_string(step))});
     }
   }
   RunDescription run;
@@ -91,7 +92,8 @@ std::string difference(const Trace& a, const Trace& b) {
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
     const Step &x = a.steps[i], &y = b.steps[i];
     if (x.rank != y.rank || x.step != y.step || x.start_ns != y.start_ns || x.end_ns != y.end_ns ||
-        x.loss != y.loss || x.gradient_norm != y.gradient_norm) {
+        x.loss != y.loss || x.gradient_norm != y.gradient_norm ||
+        text(a, x.label) != text(b, y.label)) {
       return "step " + std::to_string(i);
     }
   }

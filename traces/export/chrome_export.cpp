@@ -115,6 +115,7 @@ class ChromeWriter {
       real(s.loss);
       out_ << ",";
       real(s.gradient_norm);
+      if (s.label != 0) out_ << ",", out_.exact_json(trace_.strings[s.label]);
       out_ << "]";
     });
     memory_events();

@@ -5,7 +5,7 @@
 //
 //   line 1        {"foreshard":{"format":1, complete, complete_until_ns, metadata, dropped},
 //   then          arrays with an element a line: foreshardLanes [rank, device, name], foreshardSteps
-//                 [rank, step, start, end, loss, gradient norm], foreshardStrings, foreshardMemory
+//                 [rank, step, start, end, loss, gradient norm, label], foreshardStrings, foreshardMemory
 //                 [time, rank, action, on host, step, address, bytes, requested, lane, category,
 //                 owner, phase, instruction, stack] (texts by their place in foreshardStrings)
 //   traceEvents   X: events; thread id - 1 is the lane, unless args.lane is present

@@ -153,6 +153,7 @@ class Reader {
     step.end_ns = time(integer(values.next()));
     step.loss = real(values.next());
     step.gradient_norm = real(values.next());
+    if (values.has_next()) step.label = trace_.strings.intern(text(values.next()));
     if (step.end_ns < step.start_ns) throw Impossible();
     trace_.steps.push_back(step);
   }

@@ -114,15 +114,18 @@ class Values {
     if (at_.error() != simdjson::SUCCESS) throw Impossible();
   }
   json::value next() {
-    if (!is_first_) ++at_;
-    is_first_ = false;
-    if (at_ == end_) throw Impossible();
+    if (!has_next()) throw Impossible();
+    is_used_ = true;
     return checked(*at_);
+  }
+  bool has_next() {
+    if (std::exchange(is_used_, false)) ++at_;
+    return at_ != end_;
   }
 
  private:
   simdjson::simdjson_result<json::array_iterator> at_, end_;
-  bool is_first_ = true;
+  bool is_used_ = false;  // the value at_
 };
 
 }  // namespace foreshard::traces::chrome

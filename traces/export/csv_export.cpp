@@ -79,10 +79,11 @@ void write_memory_timeline_csv(const Trace& trace, std::ostream& stream) {
 
 void write_steps_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
-  out << "rank,step,start_ns,end_ns,loss,gradient_norm\n";
+  out << "rank,step,start_ns,end_ns,loss,gradient_norm,label\n";
   for (const Step& s : trace.steps) {
     out << s.rank << "," << s.step << "," << s.start_ns << "," << s.end_ns << "," << s.loss << ","
-        << s.gradient_norm << "\n";
+        << s.gradient_norm << ",";
+    out.csv(trace.strings[s.label]) << "\n";
   }
 }
 

@@ -10,7 +10,7 @@
 //   MEMORY_RECORDS   (start, rank, action, step, address, bytes, factsId)
 //   MEMORY_FACTS     (id, onHost, requested, laneId, categoryId, ownerId, phaseId, instruction,
 //                     stackId)
-//   STEPS            (rank, step, start, "end", loss, gradientNorm)
+//   STEPS            (rank, step, start, "end", loss, gradientNorm, labelId)
 //   DROPPED          (reason, records)
 //   LOSSES           (rank, memory, start, "end", records)
 //                                              when records were lost, where that is known; rank -1: any

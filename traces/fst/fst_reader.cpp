@@ -295,7 +295,7 @@ class Reader {
       }
       if (options_.steps && !options_.steps->contains(static_cast<std::int32_t>(step))) return;
       trace_.steps.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(step),
-                              start, end, real(row, 4), real(row, 5)});
+                              start, end, real(row, 4), real(row, 5), string(row, 6)});
     });
   }
 

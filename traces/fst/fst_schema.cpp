@@ -23,7 +23,7 @@ CREATE TABLE MEMORY_FACTS (id INTEGER PRIMARY KEY, onHost INTEGER, requested INT
 CREATE TABLE MEMORY_RECORDS (start INTEGER, rank INTEGER, action INTEGER, step INTEGER,
   address INTEGER, bytes INTEGER, factsId INTEGER);
 CREATE TABLE STEPS (rank INTEGER, step INTEGER, start INTEGER, "end" INTEGER, loss REAL,
-  gradientNorm REAL);
+  gradientNorm REAL, labelId INTEGER);
 CREATE TABLE DROPPED (reason TEXT PRIMARY KEY, records INTEGER) WITHOUT ROWID;
 CREATE TABLE LOSSES (rank INTEGER, memory INTEGER, start INTEGER, "end" INTEGER, records INTEGER);
 CREATE TABLE PACKED_RECORDS (id INTEGER PRIMARY KEY, records BLOB);
@@ -112,10 +112,11 @@ const std::map<std::string, std::vector<std::string>>& required_columns() {
 }
 
 const std::vector<std::string>& added_columns(const std::string& table) {
-  static const std::vector<std::string> kOfEventFacts{"costSource", "costError", "groupId",
-                                                      "sequence"},
-      kOfOthers;
-  return table == "EVENT_FACTS" ? kOfEventFacts : kOfOthers;
+  static const std::map<std::string, std::vector<std::string>> kColumns{
+      {"EVENT_FACTS", {"costSource", "costError", "groupId", "sequence"}}, {"STEPS", {"labelId"}}};
+  static const std::vector<std::string> kNoColumns;
+  const auto found = kColumns.find(table);
+  return found == kColumns.end() ? kNoColumns : found->second;
 }
 
 std::string piece_name(const std::string& key, std::size_t number) {

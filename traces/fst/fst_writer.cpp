@@ -74,7 +74,7 @@ struct FstWriter::State {
           memory_attributes(db, "INSERT INTO MEMORY_FACTS VALUES (?,?,?,?,?,?,?,?,?)"),
           event(db, kInsertEvent),
           memory(db, kInsertMemory),
-          step(db, "INSERT INTO STEPS VALUES (?,?,?,?,?,?)"),
+          step(db, "INSERT INTO STEPS VALUES (?,?,?,?,?,?,?)"),
           packed(db, "INSERT INTO PACKED_RECORDS(records) VALUES (?)"),
           metadata(db, "INSERT OR REPLACE INTO META_DATA_EXPORT VALUES (?,?)"),
           dropped(db, "INSERT OR REPLACE INTO DROPPED VALUES (?,?)"),
@@ -277,8 +277,8 @@ void FstWriter::append(std::span<const MemoryEvent> events) {
 void FstWriter::append(std::span<const Step> steps) {
   if (!state_->begin(steps.size())) return;
   for (const Step& s : steps) {
-    state_->check(
-        state_->insert->step.run(s.rank, s.step, s.start_ns, s.end_ns, s.loss, s.gradient_norm));
+    state_->check(state_->insert->step.run(s.rank, s.step, s.start_ns, s.end_ns, s.loss,
+                                           s.gradient_norm, s.label));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/program/operators.hpp"
+#include "traces/kineto/flow_links.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {
@@ -39,6 +40,7 @@ struct Collected {
   std::vector<EventLinks> links;        // of each event
   std::vector<std::size_t> lane_begin;  // first event of each lane, and one more
   std::vector<AllocatorInstant> memory;
+  std::vector<FlowEnd> flows;  // those that correlations do not make superfluous
   std::map<std::string, std::int64_t> dropped;
   std::vector<Loss> losses;
 };

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "models/base/utf8.hpp"
-#include "traces/annotations.hpp"
 #include "traces/communication.hpp"
+#include "traces/device_calls.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/costs/transfer_keys.hpp"
@@ -136,12 +136,7 @@ void Collector::use(const RawEvent& raw) {
     case 'M': return use_metadata(raw);
     case 's':
     case 't':
-    case 'f':
-      // From a launch to what it launched: Event::correlation holds the same.
-      if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
-        drop("flow events of category", raw.category);
-      }
-      return;
+    case 'f': return use_flow(raw);
     default: return drop("events of phase", raw.phase);
   }
 }
@@ -162,7 +157,7 @@ void Collector::use_complete(const RawEvent& raw) {
   const bool on_device = is_on_device(category);
   auto& [event, links] = add(on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread));
   event.start_ns = start.rounded();
-  event.end_ns = last_end_ns_ = (start + duration).rounded();
+  event.end_ns = (start + duration).rounded();
   event.name = out_.strings.intern(raw.name);
   event.kind = kind_of(category, raw.name);
   if (event.kind == EventKind::compute && !raw.collective.empty()) {
@@ -233,7 +228,7 @@ void Collector::use_instant(const RawEvent& raw) {
     return drop("[memory] events without a size");
   }
   AllocatorInstant& instant = out_.memory.emplace_back();
-  instant.time_ns = last_end_ns_ = time.rounded();
+  instant.time_ns = time.rounded();
   instant.address = or_zero(raw.address);
   instant.bytes = or_zero(raw.bytes);
   if (is_size(raw.total_allocated)) instant.allocated = raw.total_allocated;
@@ -247,6 +242,24 @@ void Collector::use_instant(const RawEvent& raw) {
 void Collector::use_metadata(const RawEvent& raw) {
   if (raw.name == "thread_name") lanes_.name_thread(raw.process, raw.thread, raw.label);
   if (raw.name == "process_name") lanes_.name_process(raw.process, raw.label);
+}
+
+void Collector::use_flow(const RawEvent& raw) {
+  if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
+    return drop("flow events of category", raw.category);
+  }
+  ExactTime time;
+  if (raw.flow == kAbsent || !parse_time(raw.timestamp, time)) return;
+  FlowEnd end{raw.flow, time.rounded(), 0, raw.phase == "s"};
+  end.lane = end.is_launch ? lanes_.thread(raw.process, raw.thread) : stream_of(raw);
+  // Most flows stand behind their event and repeat its correlation.
+  const auto lane = static_cast<std::size_t>(end.lane);
+  if (lane < blocks_.size() && !blocks_[lane].empty()) {
+    const Event& last = blocks_[lane].back().back().event;
+    const bool repeats = end.is_launch ? last.correlation == end.flow : last.correlation != 0;
+    if (last.start_ns == end.time_ns && repeats) return;
+  }
+  out_.flows.push_back(end);
 }
 
 Collected Collector::finish(std::int64_t base_ns) {
@@ -273,6 +286,7 @@ Collected Collector::finish(std::int64_t base_ns) {
   }
   blocks_.clear();
   for (AllocatorInstant& instant : out_.memory) instant.time_ns += base_ns;
+  for (FlowEnd& end : out_.flows) end.time_ns += base_ns;
   return std::move(out_);
 }
 

@@ -21,8 +21,6 @@ class Collector {
 
   void use(const RawEvent& raw);
 
-  // Of the last event that was kept, in the order of the file.
-  std::int64_t last_end_ns() const { return last_end_ns_; }
   // That the streams seen so far are of, -1 without any.
   std::int64_t device() const { return device_; }
 
@@ -42,6 +40,7 @@ class Collector {
   void use_complete(const RawEvent& raw);
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
+  void use_flow(const RawEvent& raw);
   std::int32_t stream_of(const RawEvent& raw);
   void describe_collective(const RawEvent& raw, Event& event);
   void describe_host(const RawEvent& raw, Event& event, EventLinks& links);
@@ -50,7 +49,6 @@ class Collector {
   Entry& add(std::int32_t lane);
 
   bool keeps_stacks_;
-  std::int64_t last_end_ns_ = 0;
   std::int64_t device_ = -1;
   LaneTable lanes_;
   std::vector<Blocks> blocks_;  // by lane

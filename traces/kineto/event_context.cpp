@@ -12,8 +12,10 @@
 #include "traces/fsdp_scopes.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/collected.hpp"
+#include "traces/kineto/flow_links.hpp"
 #include "traces/kineto/name_info.hpp"
 #include "traces/launches.hpp"
+#include "traces/named_steps.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -103,7 +105,7 @@ void HostSweep::visit(std::uint32_t index) {
   }
   event.unit = now.unit;
   event.phase = now.phase;
-  event.step = out_.step_at(event.start_ns);
+  event.step = step_at(out_.steps, event.start_ns);
   if (links.in_backward != Operator::kCount && recording_.strings[now.phase] == "backward") {
     rename_cost(event, links.in_backward);
   }
@@ -220,6 +222,7 @@ class Attributor {
 
   EventContexts run() {
     for (std::size_t lane = 0; lane < recording_.lanes.size(); ++lane) sort_lane(recording_, lane);
+    link_by_flows(recording_);
     find_steps();
     sweep_threads();
     out_.unrelated_collectives = relate_background_collectives(recording_);
@@ -245,20 +248,10 @@ class Attributor {
   void find_steps() {
     each_event(false, [this](const Event& event) {
       if (event.kind != EventKind::range || names_[event.name].step < 0) return;
-      Step step;
-      step.step = names_[event.name].step;
-      step.start_ns = event.start_ns;
-      step.end_ns = event.end_ns;
-      out_.steps.push_back(step);
+      out_.steps.push_back(
+          {0, names_[event.name].step, event.start_ns, event.end_ns, 0, 0, event.name});
     });
-    auto& steps = out_.steps;
-    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-      return std::tie(a.step, a.start_ns) < std::tie(b.step, b.start_ns);
-    });
-    const auto is_same = [](const Step& a, const Step& b) { return a.step == b.step; };
-    steps.erase(std::unique(steps.begin(), steps.end(), is_same), steps.end());
-    std::stable_sort(steps.begin(), steps.end(),
-                     [](const Step& a, const Step& b) { return a.start_ns < b.start_ns; });
+    out_.steps = steps_of_names(std::move(out_.steps), recording_.strings);
   }
 
   void sweep_threads() {
@@ -296,7 +289,7 @@ class Attributor {
       event.phase = info.phase;
     }
     if (cause == nullptr) {
-      event.step = out_.step_at(event.start_ns);
+      event.step = step_at(out_.steps, event.start_ns);
       return;
     }
     const Event& host = recording_.events[cause->event];
@@ -334,15 +327,6 @@ class Attributor {
 };
 
 }  // namespace
-
-std::int32_t EventContexts::step_at(std::int64_t time_ns) const {
-  const auto next =
-      std::upper_bound(steps.begin(), steps.end(), time_ns,
-                       [](std::int64_t time, const Step& step) { return time < step.start_ns; });
-  if (next == steps.begin()) return 0;
-  const Step& step = *std::prev(next);
-  return time_ns < step.end_ns ? step.step : 0;
-}
 
 EventContexts attribute(Collected& recording) {
   return Attributor(recording).run();

@@ -24,12 +24,8 @@ struct EventContexts {
   std::vector<Step> steps;           // by start; rank is not set
   std::vector<EventContext> memory;  // of each instant
   std::int64_t cost_keys_mapped = 0;
-  std::int64_t cost_keys_unmapped = 0;  // device work, and operators that models/ has by name
-
+  std::int64_t cost_keys_unmapped = 0;     // device work, and operators that models/ has by name
   std::int64_t unrelated_collectives = 0;  // see background_collectives.hpp
-
-  // The step whose time this is, 0 between steps and where there are none.
-  std::int32_t step_at(std::int64_t time_ns) const;
 };
 
 // Sorts the events of each lane, and sets step, unit, phase and the missing cost keys and bytes.

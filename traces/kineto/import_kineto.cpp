@@ -12,6 +12,7 @@
 #include "traces/clock_alignment.hpp"
 #include "traces/import.hpp"
 #include "traces/input/byte_source.hpp"
+#include "traces/kineto/cycles.hpp"
 #include "traces/kineto/recording.hpp"
 #include "traces/metadata.hpp"
 
@@ -21,8 +22,6 @@ namespace {
 // Groups recordings into runs: ranks of one world that were recorded at the same time. A rank that
 // occurs twice begins another run; files without a rank are numbered in order.
 
-// Ranks are recorded in the same step, but clocks of different machines may differ.
-constexpr std::int64_t kMaxApart = 60'000'000'000;
 // Times before 2001 count from a machine's start: they cannot be compared.
 constexpr std::int64_t kEarliestDate = 1'000'000'000'000'000'000;
 
@@ -304,6 +303,7 @@ Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
   if (recordings.empty()) return fail("", "", "no file was given; expected one or more recordings");
   std::vector<Trace> traces;
   try {
+    kineto::join_cycles(recordings);
     for (const auto& run : kineto::group_by_run(recordings)) {
       if (options.stop.stop_requested()) return reading_stopped(paths.front());
       traces.push_back(kineto::merge_ranks(recordings, run));

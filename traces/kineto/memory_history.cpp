@@ -108,7 +108,7 @@ class History {
     MemoryEvent event;
     event.time_ns = pool.first_ns;
     event.on_host = pool.on_host;
-    event.step = places_.step_at(event.time_ns);
+    event.step = step_at(places_.steps, event.time_ns);
     event.category = recording_.strings.intern(kBefore);
     if (pool.reserved_at_first > 0) {
       event.action = MemoryAction::segment_alloc;
@@ -141,7 +141,7 @@ class History {
     MemoryEvent event;
     event.time_ns = instant.time_ns;
     event.on_host = instant.on_host;
-    event.step = places_.step_at(instant.time_ns);
+    event.step = step_at(places_.steps, instant.time_ns);
     event.phase = place.phase;
     if (instant.reserved != kUnknown) follow_reserved(pool, instant.reserved, event);
     if (instant.is_out_of_memory) {

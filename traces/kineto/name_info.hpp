@@ -6,6 +6,7 @@
 
 #include "traces/annotations.hpp"
 #include "traces/communication.hpp"
+#include "traces/device_calls.hpp"
 #include "traces/kineto/costs/operator_keys.hpp"
 #include "traces/trace.hpp"
 

@@ -128,16 +128,21 @@ std::string FileMetadata::device(std::int64_t id) const {
   return devices_.size() == 1 ? devices_.begin()->second : std::string();
 }
 
+struct Process {
+  std::string host;
+  std::optional<std::int64_t> number;
+};
+
 // PyTorch's handler names files HOST_PID.TIME.pt.trace.json.
-std::string host_in_name(const std::string& file) {
+Process process_in_name(const std::string& file) {
   const std::string name = std::filesystem::path(file).filename().string();
-  if (name.find(".pt.trace.json") == std::string::npos) return {};
   const std::size_t end = name.find_last_of('_');
-  if (end == std::string::npos || end + 1 >= name.size()) return {};
-  const std::size_t digits = name.find_first_not_of("0123456789", end + 1);
-  return digits != end + 1 && digits != std::string::npos && name[digits] == '.'
-             ? name.substr(0, end)
-             : std::string();
+  if (name.find(".pt.trace.json") == std::string::npos || end == std::string::npos) return {};
+  std::int64_t number = 0;
+  const char* const last = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + end + 1, last, number);
+  if (parsed.ec != std::errc() || number < 0 || parsed.ptr == last || *parsed.ptr != '.') return {};
+  return {name.substr(0, end), number};
 }
 
 void set_span(Recording& out) {
@@ -184,7 +189,6 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   Recording out;
   out.file = file;
   out.device = metadata.device(collector.device());
-  const std::int64_t last_ns = collector.last_end_ns() + metadata.base_ns();
   Collected collected = collector.finish(metadata.base_ns());
   if (options.stop.stop_requested()) return reading_stopped(file);
   EventContexts contexts = attribute(collected);
@@ -204,11 +208,14 @@ Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
   set_span(out);
   out.incomplete_reason = reader.incomplete_reason();
   out.trace.complete = out.incomplete_reason.empty();
-  out.trace.complete_until_ns = out.trace.complete ? out.end_ns : last_ns;
+  // The file's order is not that of time: any record may be among those that are missing.
+  out.trace.complete_until_ns = out.trace.complete ? out.end_ns : 0;
   out.mended = reader.mended();
   out.rank = metadata.rank().has_value() ? metadata.rank() : rank_in_name(file);
   out.world_size = metadata.world_size();
-  out.host = metadata.host().empty() ? host_in_name(file) : metadata.host();
+  const Process process = process_in_name(file);
+  out.host = metadata.host().empty() ? process.host : metadata.host();
+  out.process = process.number;
   out.cost_keys_mapped = contexts.cost_keys_mapped;
   out.cost_keys_unmapped = contexts.cost_keys_unmapped;
   out.unrelated_collectives = contexts.unrelated_collectives;

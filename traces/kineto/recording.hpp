@@ -12,6 +12,9 @@
 
 namespace foreshard::traces::kineto {
 
+// Ranks are recorded in the same step, but clocks of different machines may differ.
+constexpr std::int64_t kMaxApart = 60'000'000'000;
+
 struct Recording {
   std::string file;
   Trace trace;  // times are absolute, lanes have no rank yet; the metadata is that of the file
@@ -19,6 +22,7 @@ struct Recording {
   std::optional<std::int32_t> rank;       // from the file or its name
   std::int32_t world_size = 0;            // 0: unknown
   std::string host, device;               // empty where unknown
+  std::optional<std::int64_t> process;    // from the file's name
   std::int64_t cost_keys_mapped = 0, cost_keys_unmapped = 0;
   std::int64_t unrelated_collectives = 0;  // ranges of a backend's own threads
   std::int64_t mended = 0;                 // events whose text had to be mended

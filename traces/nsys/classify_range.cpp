@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <string>
 
 namespace foreshard::traces::nsys {
@@ -12,18 +11,6 @@ constexpr std::size_t kLongestWord = 200;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-// The number that ends `text` after one of " #_", and the word before it.
-bool split_number(std::string_view text, std::string_view& word, std::int32_t& number) {
-  std::size_t digits = text.size();
-  while (digits > 0 && is_digit(text[digits - 1])) --digits;
-  if (digits == 0 || digits == text.size()) return false;
-  if (std::string_view(" #_").find(text[digits - 1]) == std::string_view::npos) return false;
-  const auto [end, error] =
-      std::from_chars(text.data() + digits, text.data() + text.size(), number);
-  word = text.substr(0, digits - 1);
-  return error == std::errc();
 }
 
 // "layers.0", "model.layers.3.mlp": names joined by dots, one of them a number.
@@ -76,15 +63,6 @@ Annotation classify_range(std::string_view name) {
   Annotation meaning = annotation_of(name);
   if (name.empty() || !meaning.phase.empty() || !meaning.unit.empty() || meaning.step) {
     return meaning;
-  }
-  std::string_view word;
-  std::int32_t number = 0;
-  if (split_number(name, word, number)) {
-    for (const std::string_view step :
-         {"step", "Step", "iteration", "Iteration", "iter", "train_step", "training_step"}) {
-      if (word == step) meaning.step = number;
-    }
-    if (meaning.step) return meaning;
   }
   meaning.phase = is_autograd(name) ? "backward" : phase_of_word(name);
   if (is_module_path(name)) meaning.unit = name;

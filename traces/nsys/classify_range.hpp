@@ -9,7 +9,7 @@
 namespace foreshard::traces::nsys {
 
 // Views into `name`, or of constants. Besides the annotations of PyTorch it recognises autograd's
-// "MmBackward0", module paths ("model.layers.3.mlp"), plain words such as "backward" and "step 3".
+// "MmBackward0", module paths ("model.layers.3.mlp") and plain words such as "backward".
 Annotation classify_range(std::string_view name);
 
 // The name of an operator without what torch.autograd.profiler.emit_nvtx adds to it:

@@ -9,6 +9,7 @@
 
 #include "traces/fsdp_scopes.hpp"
 #include "traces/launches.hpp"
+#include "traces/named_steps.hpp"
 #include "traces/nsys/classify_range.hpp"
 
 namespace foreshard::traces::nsys {
@@ -23,16 +24,16 @@ struct Meaning {
 
 struct Span {
   std::int64_t start_ns = 0, end_ns = 0;
-  std::int32_t value = 0;  // a phase or a step
+  StringId phase = 0;
 };
 
-// The value of the span a moment lies in, `fallback` where it lies in none.
-std::int32_t at(const std::vector<Span>& spans, std::int64_t time_ns, std::int32_t fallback) {
+// The phase of the span a moment lies in, 0 where it lies in none.
+StringId phase_at(const std::vector<Span>& spans, std::int64_t time_ns) {
   auto next = std::upper_bound(spans.begin(), spans.end(), time_ns,
                                [](std::int64_t t, const Span& s) { return t < s.start_ns; });
-  if (next == spans.begin()) return fallback;
+  if (next == spans.begin()) return 0;
   --next;
-  return time_ns <= next->end_ns ? next->value : fallback;
+  return time_ns <= next->end_ns ? next->phase : 0;
 }
 
 class Phases {
@@ -51,7 +52,7 @@ class Phases {
                          trace_.lanes[lane].rank);
     }
     make_steps();
-    from_other_threads();
+    from_times();
     from_launches();
   }
 
@@ -60,7 +61,6 @@ class Phases {
   struct Open {
     std::int64_t end_ns = 0;
     StringId phase = 0, unit = 0;
-    std::int32_t step = kNone;
   };
 
   const Meaning& meaning(StringId name) {
@@ -83,15 +83,14 @@ class Phases {
       Open around = open.empty() ? Open() : open.back();
       if (around.phase == 0) around.phase = scopes.current().phase;
       if (around.unit == 0) around.unit = scopes.current().unit;
-      Open own{e.end_ns, around.phase, around.unit, around.step};
+      Open own{e.end_ns, around.phase, around.unit};
       if (e.kind == EventKind::range || e.kind == EventKind::host) {
         const Meaning& means = meaning(e.name);
         if (means.phase != 0) own.phase = means.phase;
         if (means.unit != 0) own.unit = means.unit;
-        if (means.step != kNone) own.step = means.step;
         scopes.change(means.scope, means.unit, means.phase);
-        if (means.step != kNone && around.step != means.step) {
-          steps_[rank].push_back({e.start_ns, e.end_ns, means.step});
+        if (means.step != kNone) {
+          steps_[rank].push_back({rank, means.step, e.start_ns, e.end_ns, 0, 0, e.name});
         }
         if (means.phase != 0 && around.phase == 0 && means.scope == Scope::none) {
           phases_[rank].push_back({e.start_ns, e.end_ns, means.phase});
@@ -100,36 +99,30 @@ class Phases {
       trace_.events.update(n, [&](Event& placed) {
         placed.phase = own.phase;
         placed.unit = own.unit;
-        placed.step = std::max(own.step, 0);
       });
       if (e.end_ns > e.start_ns) open.push_back(own);
     }
   }
 
   void make_steps() {
-    for (auto* spans : {&steps_, &phases_}) {
-      for (auto& [rank, of_rank] : *spans) {
-        std::sort(of_rank.begin(), of_rank.end(), [](const Span& a, const Span& b) {
-          return std::tie(a.start_ns, a.end_ns) < std::tie(b.start_ns, b.end_ns);
-        });
-      }
+    for (auto& [rank, spans] : phases_) {
+      std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+        return std::tie(a.start_ns, a.end_ns) < std::tie(b.start_ns, b.end_ns);
+      });
     }
-    for (const auto& [rank, spans] : steps_) {
-      std::map<std::int32_t, Step> steps;
-      for (const Span& s : spans) {
-        steps.try_emplace(s.value, Step{rank, s.value, s.start_ns, s.end_ns, 0, 0});
-      }
-      for (const auto& [number, step] : steps) trace_.steps.push_back(step);
+    for (auto& [rank, steps] : steps_) {
+      steps = steps_of_names(std::move(steps), trace_.strings);
+      trace_.steps.insert(trace_.steps.end(), steps.begin(), steps.end());
     }
   }
 
-  // Autograd works in threads of its own: what no range is around of has the step and phase that
-  // another thread of the rank is in.
-  void from_other_threads() {
+  // Autograd works in threads of its own: what no range is around of has the phase that another
+  // thread of the rank is in. Steps are those of the rank.
+  void from_times() {
     trace_.events.update_all([&](Event& e) {
       const Lane& lane = trace_.lanes[static_cast<std::size_t>(e.lane)];
-      if (e.step == 0) e.step = std::max(at(steps_[lane.rank], e.start_ns, 0), 0);
-      if (!lane.device && e.phase == 0) e.phase = at(phases_[lane.rank], e.start_ns, 0);
+      e.step = step_at(steps_[lane.rank], e.start_ns);
+      if (!lane.device && e.phase == 0) e.phase = phase_at(phases_[lane.rank], e.start_ns);
     });
   }
 
@@ -148,7 +141,8 @@ class Phases {
 
   Trace& trace_;
   std::unordered_map<StringId, Meaning> meanings_;
-  std::map<std::int32_t, std::vector<Span>> steps_, phases_;  // by rank
+  std::map<std::int32_t, std::vector<Step>> steps_;  // by rank
+  std::map<std::int32_t, std::vector<Span>> phases_;
 };
 
 }  // namespace

@@ -75,6 +75,15 @@ void read_kernels(Import& in, const std::string& table) {
        });
 }
 
+// Graphs that were recorded as one piece of work each, which is the tool's default.
+void read_graphs(Import& in) {
+  read(in, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {"graphId"},
+       [&](const Source::Row& row, Event& event) {
+         event.kind = EventKind::compute;
+         event.name = in.names.of("CUDA graph " + std::to_string(row.integer(kNext)));
+       });
+}
+
 void read_allocations(Import& in) {
   const std::string table = "CUDA_GPU_MEMORY_USAGE_EVENTS";
   in.read.insert(table);
@@ -105,6 +114,7 @@ void read_device_tables(Import& in) {
        {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"}) {
     read_kernels(in, table);
   }
+  read_graphs(in);
   read(in, "CUPTI_ACTIVITY_KIND_MEMCPY", {"bytes", "copyKind", "srcKind", "dstKind", "name"},
        [&](const Source::Row& row, Event& event) {
          event.bytes = row.integer(kNext);

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <unordered_map>
 
-#include "traces/annotations.hpp"
+#include "traces/device_calls.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/nsys/tables.hpp"
 
@@ -19,11 +19,6 @@ std::string_view without_version(std::string_view name) {
       name.size() - digits >= 4 && digits >= 2 && name.substr(digits - 2, 2) == "_v";
   return is_version ? name.substr(0, digits - 2) : name;
 }
-
-// Calls that return once the device is done, besides those that synchronize.
-constexpr std::string_view kDeviceWaits[] = {
-    "cudaMemcpy",   "cudaMemcpy2D",    "cudaMemcpy3D", "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol",
-    "cuMemcpyDtoH", "cuMemcpyDtoH_v2", "cuMemcpyHtoD", "cuMemcpyHtoD_v2"};
 
 // Calls of the operating system and of MPI that return once somebody else has done something.
 constexpr std::string_view kHostWaits[] = {"MPI_Barrier",
@@ -59,19 +54,6 @@ constexpr std::string_view kHostWaits[] = {"MPI_Barrier",
                                            "wait4",
                                            "waitid",
                                            "waitpid"};
-
-template <typename StringTable>
-bool contains(const StringTable& names, std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-bool waits_for_device(std::string_view call) {
-  if (is_blocking_call(call)) return true;
-  for (const std::string_view variant : {"_ptsz", "_ptds"}) {
-    if (call.ends_with(variant)) call.remove_suffix(variant.size());
-  }
-  return contains(kDeviceWaits, call);
-}
 
 // A table of calls made by host threads. `kind_of` maps the name of a call to its kind.
 template <typename KindOf>
@@ -144,11 +126,12 @@ void add_synchronization(Import& in, const Source::Row& row, bool has_calls) {
 void read_host_tables(Import& in) {
   for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER"}) {
     read_calls(in, table, [](std::string_view call) {
-      return waits_for_device(call) ? EventKind::host_wait : EventKind::runtime;
+      return is_blocking_call(call) ? EventKind::host_wait : EventKind::runtime;
     });
   }
   const auto of_host = [](std::string_view call) {
-    return contains(kHostWaits, call) ? EventKind::host_wait : EventKind::host;
+    return std::ranges::find(kHostWaits, call) != std::end(kHostWaits) ? EventKind::host_wait
+                                                                       : EventKind::host;
   };
   for (const char* table : {"OSRT_API", "CUBLAS_EVENTS", "CUDNN_EVENTS", "MPI_P2P_EVENTS",
                             "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS",

@@ -139,15 +139,24 @@ Metadata describe(Import& in, const std::string& path, std::int64_t first_ns) {
 namespace foreshard::traces {
 namespace {
 
-// Rows of tables with times in them that Foreshard makes nothing of.
-void count_the_rest(nsys::Import& in) {
+bool is_of_device_work(const nsys::Source& source, const std::string& table) {
+  return source.has(table, "streamId") && source.has(table, "start") && source.has(table, "end");
+}
+
+// Rows of tables with times in them that Foreshard makes nothing of. Returns what the figures lack, empty
+// where they lack nothing.
+std::string count_the_rest(nsys::Import& in) {
+  std::string missing;
   for (const std::string& table : in.source.tables()) {
     if (in.read.contains(table)) continue;
     if (!in.source.has(table, "start") && !in.source.has(table, "timestamp")) continue;
     std::int64_t rows = 0;
     in.source.each(table, {}, [&](const nsys::Source::Row&) { ++rows; });
     in.builder.drop("rows of unsupported table " + table, rows);
+    if (rows == 0 || !is_of_device_work(in.source, table)) continue;
+    missing += (missing.empty() ? "all figures lack the device work of " : ", ") + table;
   }
+  return missing;
 }
 
 }  // namespace
@@ -169,7 +178,9 @@ Trace nsys::read_export(Source& source, const std::string& name) {
   run.ranks = std::max(1, static_cast<int>(builder.ranks().size()));
   run.more = describe(in, name, first);
   trace.metadata = run_metadata(run);
-  count_the_rest(in);
+  if (const std::string missing = count_the_rest(in); !missing.empty()) {
+    trace.metadata["not_recorded"] = missing;
+  }
   builder.drop("names missing from the file", names.unknown());
   builder.drop("overlong names", names.too_long());
 

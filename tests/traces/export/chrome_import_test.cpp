@@ -81,7 +81,7 @@ Trace any_trace() {
   for (int i = number(0, 4); i > 0; --i) {
     const std::int64_t start = number(-kLatest, kLatest);
     trace.steps.push_back({number(0, 3), any_step(), start, kLatest, *rc::gen::arbitrary<double>(),
-                           *rc::gen::arbitrary<double>()});
+                           *rc::gen::arbitrary<double>(), text()});
   }
   trace.metadata = *rc::gen::arbitrary<std::map<std::string, std::string>>();
   trace.metadata["any bytes"] = *any_text();

@@ -139,8 +139,9 @@ TEST(CsvExport, HasEveryChangeOfMemory) {
 TEST(CsvExport, MakesItsFolder) {
   const TemporaryFolder folder;
   ASSERT_TRUE(export_csv(sample_trace(), folder.path("a/b c")));
-  EXPECT_EQ(read_file(folder.path("a/b c/steps.csv")).substr(0, 76),
-            "rank,step,start_ns,end_ns,loss,gradient_norm\n0,1,1000000,1950000,5,0.25\n0,2,");
+  EXPECT_EQ(read_file(folder.path("a/b c/steps.csv")).substr(0, 89),
+            "rank,step,start_ns,end_ns,loss,gradient_norm,label\n"
+            "0,1,1000000,1950000,5,0.25,step 1\n0,2,");
   EXPECT_FALSE(export_csv(sample_trace(), folder.path("a/b c/steps.csv")));
 }
 

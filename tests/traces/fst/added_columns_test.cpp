@@ -34,6 +34,12 @@ TEST_F(AddedColumns, MayBeMissing) {
             "");
 }
 
+TEST_F(AddedColumns, StepsMayLackTheirLabels) {
+  Trace expected = sample_trace();
+  for (Step& step : expected.steps) step.label = 0;
+  EXPECT_EQ(difference_after("ALTER TABLE STEPS DROP COLUMN labelId", expected), "");
+}
+
 TEST_F(AddedColumns, ATraceWithoutTheTableOfLossesHasNone) {
   Trace expected = sample_trace();
   expected.losses.clear();

@@ -40,8 +40,9 @@ TEST(KinetoDamage, CutAtAnyByte) {
     const Trace& trace = traces->at(0);
     EXPECT_EQ(trace.events.size(), ends) << size;
     EXPECT_EQ(trace.complete, part.find("\n]\n}") != std::string::npos) << size;
-    if (ends > 0 && !trace.complete) {
-      EXPECT_EQ(trace.complete_until_ns, trace.events.back().end_ns);
+    // Kineto writes calls before the work that they launched: no moment is known to be complete.
+    if (!trace.complete) {
+      EXPECT_EQ(trace.complete_until_ns, 0) << size;
     }
   }
 }

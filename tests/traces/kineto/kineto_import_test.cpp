@@ -1,6 +1,8 @@
 // What the importer makes of sound recordings of PyTorch's profiler, old and new.
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +81,26 @@ TEST(KinetoImport, KernelsHaveStepUnitAndPhaseOfTheirLaunch) {
   EXPECT_EQ(text(trace, event_named(trace, "Optimizer.step#AdamW.step").phase), "optimizer");
 }
 
+// As PyTorch on ROCm wrote them: kernels without arguments, or calls numbered in a way of their own.
+TEST(KinetoImport, FlowsLinkWorkThatHasNoCorrelation) {
+  const Trace trace = import_text(kineto_file(R"json(
+{"ph": "X", "cat": "cuda_runtime", "name": "first", "pid": 7, "tid": 7, "ts": 5, "dur": 2, "args": {}},
+{"ph": "s", "id": 3, "pid": 7, "tid": 7, "ts": 5, "cat": "ac2g", "name": "ac2g"},
+{"ph": "X", "cat": "cuda_runtime", "name": "second", "pid": 7, "tid": 7, "ts": 8, "dur": 2, "args": {"correlation": 80}},
+{"ph": "s", "id": 4, "pid": 7, "tid": 7, "ts": 8, "cat": "async_cpu_to_gpu", "name": "a"},
+{"ph": "f", "id": 4, "pid": 0, "tid": 1, "ts": 30, "cat": "async_gpu", "name": "a", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "of first", "pid": 0, "tid": 1, "ts": 20, "dur": 9, "args": {}},
+{"ph": "f", "id": 3, "pid": 0, "tid": 1, "ts": 20, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "of second", "pid": 0, "tid": 1, "ts": 30, "dur": 9, "args": {}},
+{"ph": "f", "id": 9, "pid": 0, "tid": 1, "ts": 50, "cat": "ac2g", "name": "of nothing", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "of nothing", "pid": 0, "tid": 1, "ts": 40, "dur": 1, "args": {}})json"));
+  EXPECT_NE(event_named(trace, "first").correlation, 0);
+  EXPECT_EQ(event_named(trace, "of first").correlation, event_named(trace, "first").correlation);
+  EXPECT_EQ(event_named(trace, "of second").correlation, 80);
+  EXPECT_EQ(event_named(trace, "of nothing").correlation, 0);
+  EXPECT_TRUE(trace.dropped.empty());
+}
+
 TEST(KinetoImport, ProductsOfAutogradAreGradients) {
   const Trace trace = import_text(kineto_sample());
   std::map<std::string, int> keys;
@@ -100,6 +122,18 @@ TEST(KinetoImport, StepsAreThoseOfTheProfiler) {
   EXPECT_EQ(trace.steps[0].rank, 2);
   EXPECT_EQ(trace.steps[0].start_ns, 500);
   EXPECT_EQ(trace.steps[1].end_ns, 150'500);
+}
+
+TEST(KinetoImport, AStepOfNumberZeroIsAStep) {
+  const Trace trace = import_text(kineto_file(R"json(
+{"ph": "X", "cat": "kernel", "name": "before", "pid": 0, "tid": 1, "ts": 1, "dur": 1, "args": {}},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 7, "tid": 7, "ts": 5, "dur": 9, "args": {}},
+{"ph": "X", "cat": "kernel", "name": "within", "pid": 0, "tid": 1, "ts": 6, "dur": 1, "args": {}})json"));
+  ASSERT_EQ(trace.steps.size(), 1U);
+  EXPECT_EQ(text(trace, trace.steps[0].label), "ProfilerStep#0");
+  EXPECT_EQ(event_named(trace, "before").step, 0);
+  EXPECT_EQ(event_named(trace, "within").step, trace.steps[0].step);
+  EXPECT_GT(trace.steps[0].step, 0);
 }
 
 TEST(KinetoImport, MemoryReplaysToTheRecordedTotals) {
@@ -206,6 +240,75 @@ TEST(KinetoImport, FilesOfOneRunAreOneTraceAndTwoRunsAreTwo) {
   ASSERT_EQ(second.lanes.size(), 3U);
   EXPECT_EQ(second.metadata.at("ranks"), "3");
   EXPECT_EQ(second.metadata.at("clock_origin_ns"), std::to_string(kSecond * 1000));
+}
+
+// A step with a launch, its kernel and 1,024 bytes that are allocated.
+std::string cycle(std::int64_t microseconds) {
+  const auto event = [&](int later, const std::string& rest) {
+    return "{\"ts\":" + std::to_string(microseconds + later) + "," + rest + "}";
+  };
+  return kineto_file(
+      event(0,
+            R"("ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":7,"tid":7,"dur":9)") +
+      "," +
+      event(
+          1,
+          R"("ph":"X","cat":"cuda_runtime","name":"launch","pid":7,"tid":7,"dur":1,"args":{"correlation":5})") +
+      "," +
+      event(
+          3,
+          R"("ph":"X","cat":"kernel","name":"k","pid":0,"tid":1,"dur":4,"args":{"correlation":5})") +
+      "," +
+      event(
+          4,
+          R"("ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":7,"tid":7,"args":{"Bytes":1024,"Addr":4096,"Device Id":0,"Device Type":1,"Total Allocated":1024,"Total Reserved":2048})"));
+}
+
+TEST(KinetoImport, CyclesOfOneProcessAreOneRank) {
+  constexpr std::int64_t kFirst = 1'700'000'000'000'000, kSecond = kFirst + 20'000'000;
+  const TemporaryFolder folder;
+  const std::string first = folder.write("a_42.17.pt.trace.json", cycle(kFirst));
+  const auto traces = import_kineto({folder.write("a_42.18.pt.trace.json", cycle(kSecond)), first});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->size(), 1U);
+  const Trace& trace = traces->at(0);
+  EXPECT_EQ(trace.metadata.at("ranks"), "1");
+  EXPECT_EQ(trace.lanes.size(), 2U) << "its thread and its stream go on";
+  ASSERT_EQ(trace.steps.size(), 2U);
+  EXPECT_EQ(trace.steps[0].step, 1);
+  EXPECT_EQ(trace.steps[1].step, 2);
+  EXPECT_EQ(text(trace, trace.steps[1].label), "ProfilerStep#1");
+  ASSERT_EQ(trace.events.size(), 6U);
+  const Event &launch = trace.events[3], &kernel = trace.events[5];
+  EXPECT_EQ(kernel.start_ns, 20'000'003'000);
+  EXPECT_EQ(kernel.step, 2);
+  EXPECT_EQ(kernel.correlation, launch.correlation);
+  EXPECT_NE(kernel.correlation, trace.events[4].correlation) << "the other cycle's kernel";
+  EXPECT_TRUE(trace.complete);
+  EXPECT_EQ(trace.complete_until_ns, 20'000'009'000);
+  std::int64_t allocated = 0, reserved = 0, peak = 0;
+  for (const MemoryEvent& event : trace.memory) {
+    if (event.action == MemoryAction::alloc) allocated += event.bytes;
+    if (event.action == MemoryAction::free_completed) allocated -= event.bytes;
+    if (event.action == MemoryAction::segment_alloc) reserved += event.bytes;
+    if (event.action == MemoryAction::segment_free) reserved -= event.bytes;
+    peak = std::max(peak, allocated);
+  }
+  EXPECT_EQ(peak, 1024) << "what is left of a cycle is not added to what the next begins with";
+  EXPECT_EQ(reserved, 2048);
+}
+
+TEST(KinetoImport, ProcessesThatOverlapOrDifferAreRanks) {
+  constexpr std::int64_t kFirst = 1'700'000'000'000'000;
+  const TemporaryFolder folder;
+  const std::string first = folder.write("a_42.17.pt.trace.json", cycle(kFirst));
+  for (const auto& [name, start] : {std::pair("a_42.18.pt.trace.json", kFirst + 5),
+                                    std::pair("a_43.18.pt.trace.json", kFirst + 1000),
+                                    std::pair("b_42.18.pt.trace.json", kFirst + 1000)}) {
+    const auto traces = import_kineto({first, folder.write(name, cycle(start))});
+    ASSERT_TRUE(traces) << traces.error().text();
+    EXPECT_EQ(traces->at(0).metadata.at("ranks"), "2") << name;
+  }
 }
 
 TEST(KinetoImport, RanksComeFromNamesOrFromOrder) {

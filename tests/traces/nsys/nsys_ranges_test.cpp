@@ -93,6 +93,18 @@ TEST_F(PhasesOfEvents, AUnitLastsFromHookToHook) {
   EXPECT_EQ(trace_.steps[0].end_ns, 1000);
 }
 
+TEST_F(PhasesOfEvents, StepsCountOnWhereNamesRepeat) {
+  for (const std::int64_t epoch : {0, 1000}) {
+    add(0, EventKind::range, "step 0", epoch, epoch + 100);
+    add(0, EventKind::range, "step 1", epoch + 100, epoch + 200);
+  }
+  add(0, EventKind::runtime, "launch", 1150, 1160);
+  EXPECT_EQ(of("launch"), "4//");
+  ASSERT_EQ(trace_.steps.size(), 4U);
+  EXPECT_EQ(trace_.steps[3].start_ns, 1100);
+  EXPECT_EQ(trace_.strings[trace_.steps[3].label], "step 1");
+}
+
 TEST_F(PhasesOfEvents, OtherThreadsAreInThePhaseOfTheirRank) {
   add(0, EventKind::range, "step 4", 0, 1000);
   add(0, EventKind::range, "forward", 0, 100);

@@ -161,6 +161,41 @@ TEST_F(Nsys, TodaysSchema) {
   EXPECT_EQ(trace->complete_until_ns, 900);
 }
 
+TEST_F(Nsys, AGraphRecordedAsAWholeIsDeviceWorkOfItsLaunch) {
+  const auto trace = import(R"(
+    CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+    INSERT INTO StringIds VALUES (1,'cudaGraphLaunch_v10000');
+    CREATE TABLE NVTX_EVENTS (start INTEGER, "end" INTEGER, eventType INTEGER, text TEXT,
+      globalTid INTEGER);
+    INSERT INTO NVTX_EVENTS VALUES (90,200,59,'step 3',(5<<24)+7);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "end" INTEGER, globalTid INTEGER,
+      correlationId INTEGER, nameId INTEGER);
+    INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100,110,(5<<24)+7,9,1);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, "end" INTEGER, deviceId INTEGER,
+      contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER,
+      graphId INTEGER, graphExecId INTEGER);
+    INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (300,900,0,1,7,9,5<<24,4,5);)");
+  ASSERT_TRUE(trace) << trace.error().text();
+  EXPECT_EQ(all(*trace),
+            "0/thread 7 range step 3 0-110\n"
+            "0/thread 7 runtime cudaGraphLaunch 10-20\n"
+            "0/stream 7 compute CUDA graph 4 210-810\n");
+  ASSERT_EQ(trace->events.size(), 3U);
+  EXPECT_EQ(trace->events[2].step, 3);
+  EXPECT_TRUE(trace->dropped.empty());
+}
+
+TEST_F(Nsys, DeviceWorkThatIsNotReadIsAWarning) {
+  auto trace = import(std::string(kNewSchema) + R"(
+    CREATE TABLE CUPTI_ACTIVITY_KIND_CDP_KERNEL (start INTEGER, "end" INTEGER, deviceId INTEGER,
+      streamId INTEGER);
+    INSERT INTO CUPTI_ACTIVITY_KIND_CDP_KERNEL VALUES (1300,1400,0,7);)");
+  ASSERT_TRUE(trace) << trace.error().text();
+  EXPECT_EQ(trace->metadata["not_recorded"],
+            "all figures lack the device work of CUPTI_ACTIVITY_KIND_CDP_KERNEL");
+  EXPECT_EQ(import(kNewSchema)->metadata.count("not_recorded"), 0U);
+}
+
 TEST_F(Nsys, ReducedAndOldSchemas) {
   const auto reduced = import(R"(
     CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT);

@@ -164,6 +164,8 @@ simdjson::error_code read_event(ondemand::object object, RawEvent& event) {
       event.timestamp = text(field.value());
     } else if (is(key, "dur")) {
       event.duration = text(field.value());
+    } else if (is(key, "id")) {
+      event.flow = integer(field.value());
     }
   }
   return simdjson::SUCCESS;

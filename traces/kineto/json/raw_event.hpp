@@ -8,13 +8,14 @@
 namespace foreshard::traces::kineto {
 
 struct RawEvent {
+  static constexpr std::int64_t kAbsent = INT64_MIN;
   std::string_view phase, category, name;
   std::string_view process, thread;      // numbers or words
   std::string_view timestamp, duration;  // numbers; empty where there is none
   bool is_event = false;                 // it has a phase
+  std::int64_t flow = kAbsent;           // number of a flow event
 
   // of `args`; absent numbers are kAbsent, absent text is empty
-  static constexpr std::int64_t kAbsent = INT64_MIN;
   std::int64_t correlation = kAbsent, external_id = kAbsent;
   std::int64_t device = kAbsent, stream = kAbsent;
   std::int64_t bytes = kAbsent;
