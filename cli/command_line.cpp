@@ -123,7 +123,7 @@ Result<void> CommandLine::parse(const Entry& entry, std::vector<std::string> arg
   } catch (const CLI::ParseError& error) {
     return tl::unexpected(explain(error, entry));
   }
-  return entry.options.check_files();
+  return entry.options.prepare_files(piped_);
 }
 
 Result<int> CommandLine::run(const std::vector<std::string>& arguments) {

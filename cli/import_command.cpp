@@ -167,7 +167,7 @@ void Import::add_to(Options& options) {
                   "torch.profiler (Kineto JSON), an Nsight Systems export (nsys export --type "
                   "sqlite), or a CUDA memory snapshot",
                   true});
-  options.inputs(
+  options.recordings(
       "FILE", files_,
       {"FILE", "the recording: one file; for kineto also a file per rank, or a folder of them",
        true});

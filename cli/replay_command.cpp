@@ -267,7 +267,7 @@ CommandText Replay::text() const {
 }
 
 void Replay::add_to(Options& options) {
-  options.input(
+  options.recording(
       "HISTORY", history_,
       {"HISTORY",
        "CUDA memory snapshot (pickle) or allocator event list (JSON lines), plain or gzip", true});
