@@ -123,19 +123,18 @@ Result<void> CommandLine::parse(const Entry& entry, std::vector<std::string> arg
   } catch (const CLI::ParseError& error) {
     return tl::unexpected(explain(error, entry));
   }
-  return entry.options.check_files();
+  return entry.options.prepare_files(piped_);
 }
 
 Result<int> CommandLine::run(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
-    std::printf("%s", general_help(*this).c_str());
-    return kBadInput;
+    const int shown = written(show(general_help(*this)));
+    return shown == kSuccess ? kBadInput : shown;
   }
   const std::string& first = arguments[0];
   const bool asks_for_help = first == "help" || is_help(first);
   if (asks_for_help && (first != "help" || arguments.size() == 1)) {
-    std::printf("%s", general_help(*this).c_str());
-    return kSuccess;
+    return written(show(general_help(*this)));
   }
   if (first == "--version") {
     std::printf("foreshard %s\n", FORESHARD_VERSION);
@@ -147,8 +146,7 @@ Result<int> CommandLine::run(const std::vector<std::string>& arguments) {
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const auto end = std::find(rest.begin(), rest.end(), "--");
   if (asks_for_help || std::any_of(rest.begin(), end, is_help)) {
-    std::printf("%s", command_help(*entry).c_str());
-    return kSuccess;
+    return written(show(command_help(*entry)));
   }
   if (auto parsed = parse(*entry, rest); !parsed) return tl::unexpected(parsed.error());
   return entry->command->run();

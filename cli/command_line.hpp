@@ -34,6 +34,7 @@ class CommandLine {
 
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  PipedRecordings piped_;
 };
 
 }  // namespace foreshard::cli

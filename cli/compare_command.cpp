@@ -123,13 +123,14 @@ CommandText Compare::text() const {
 }
 
 void Compare::add_to(Options& options) {
-  options.input("BASELINE", baseline_,
-                {"BASELINE",
-                 "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
-                 "rank), Nsight Systems export (SQLite), CUDA memory snapshot or allocator event "
-                 "list (JSON lines)",
-                 true});
-  options.input("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
+  options.recording(
+      "BASELINE", baseline_,
+      {"BASELINE",
+       "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
+       "rank), Nsight Systems export (SQLite), CUDA memory snapshot or allocator event "
+       "list (JSON lines)",
+       true});
+  options.recording("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
   options.quiet(is_quiet_);
   json_.add_to(options);
 }

@@ -49,7 +49,7 @@ class Fit : public Command {
          "--observed llama-2-70b@64x8:b.toml=353/gpu -o costs.json"}};
   }
   void add_to(Options& options) override {
-    options.inputs(
+    options.recordings(
         "TRACE", traces_,
         {"TRACE", "recordings of one machine: traces (.fst) or PyTorch profiler recordings"});
     options.input("--with", with_,
@@ -57,8 +57,8 @@ class Fit : public Command {
     options.words("--observed", observed_,
                   {"[MODEL@RANKS[xNODES]:]PLAN=TOKENS_PER_S[/gpu]",
                    "throughput of a run of that plan, of all its ranks or of one GPU"});
-    options.text("--model", runs_.said.model, {"MODEL", "model of the observed runs that name none"},
-                 ValueKind::model);
+    options.text("--model", runs_.said.model,
+                 {"MODEL", "model of the observed runs that name none"}, ValueKind::model);
     options.whole_number("--ranks", runs_.said.ranks, {1, kMostRanks},
                          {"RANKS", "number of ranks of the observed runs that name none"});
     options.whole_number("--nodes", runs_.said.nodes, {1, kMostRanks},

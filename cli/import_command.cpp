@@ -153,8 +153,9 @@ CommandText Import::text() const {
   return {"import",
           "Recordings",
           "write a recording of another profiler as a trace (.fst)",
-          "inspect, compare, query, export and replay open such recordings directly; a trace is "
-          "smaller and opens faster. Truncated files are read up to the truncation; skipped "
+          "inspect, compare, query and export open such recordings directly, replay those of "
+          "allocators; a trace is smaller and opens faster. Truncated files are read up to the "
+          "truncation; skipped "
           "records are counted and reported.",
           {"foreshard import kineto trace_folder -o run.fst",
            "foreshard import nsys report.sqlite -o run.fst",
@@ -167,7 +168,7 @@ void Import::add_to(Options& options) {
                   "torch.profiler (Kineto JSON), an Nsight Systems export (nsys export --type "
                   "sqlite), or a CUDA memory snapshot",
                   true});
-  options.inputs(
+  options.recordings(
       "FILE", files_,
       {"FILE", "the recording: one file; for kineto also a file per rank, or a folder of them",
        true});

@@ -24,7 +24,8 @@ void occupy_standard_streams() {
 // What was printed may still wait in a buffer, and an earlier part may be lost already.
 int flush_output(int status) {
   const bool was_lost = std::ferror(stdout) != 0;
-  const bool is_whole = std::fflush(stdout) == 0 && !was_lost;
+  const bool is_flushed = std::fflush(stdout) == 0 || errno == EPIPE;  // its reader may leave
+  const bool is_whole = is_flushed && !was_lost;
   if (is_whole || status == kRunFailed || status == kBadInput) return status;
   const int failed = complain({"", "standard output",
                                std::string("cannot be written (") + std::strerror(errno) +

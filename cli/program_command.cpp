@@ -111,7 +111,8 @@ CommandText PrintProgram::text() const {
 }
 
 void PrintProgram::add_to(Options& options) {
-  options.input("TRACE", trace_, {"TRACE", "trace of a rehearsal (.fst), instead of a question"});
+  options.recording("TRACE", trace_,
+                    {"TRACE", "trace of a rehearsal (.fst), instead of a question"});
   question_.add_to(options);
   question_.add_device_to(options);
   attention_.add_to(options);

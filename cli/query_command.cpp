@@ -148,10 +148,10 @@ CommandText Query::text() const {
 }
 
 void Query::add_to(Options& options) {
-  options.input("TRACE", trace_,
-                {"TRACE",
-                 "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
-                 "rank), Nsight Systems export (SQLite) or CUDA memory snapshot"});
+  options.recording("TRACE", trace_,
+                    {"TRACE",
+                     "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
+                     "rank), Nsight Systems export (SQLite) or CUDA memory snapshot"});
   options.text("QUERY", query_, {"QUERY", "SQL, or the name of a built-in query"},
                ValueKind::query);
   options.flag("--list", lists_, "list the built-in queries");

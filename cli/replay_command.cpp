@@ -10,6 +10,7 @@
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
 #include "profiler/replay/replay_report.hpp"
+#include "profiler/report/format.hpp"
 #include "traces/allocator/allocator_settings.hpp"
 #include "traces/allocator/trace_history.hpp"
 #include "traces/open/recording_kind.hpp"
@@ -48,6 +49,17 @@ ReplayOptions recorded_options(const AllocatorHistory& history) {
   ReplayOptions options;
   if (history.capacity) options.capacity = *history.capacity;
   return options;
+}
+
+void report_idle(const std::string& settings, const traces::IdleSettings& idle, bool is_quiet) {
+  if (!idle.not_simulated.empty()) {
+    warn(settings +
+         ": not simulated, as if it were not set: " + profiler::join(idle.not_simulated, ", "));
+  }
+  if (!idle.without_effect.empty() && !is_quiet) {
+    note(settings +
+         ": without effect on device memory: " + profiler::join(idle.without_effect, ", "));
+  }
 }
 
 Result<void> replay_and_explain(const Recording& recording, const ReplayOptions& options,
@@ -136,6 +148,11 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   answer.incomplete_reason = snapshot->incomplete_reason;
   answer.inconsistent_events = found.misfits;
   answer.skipped_events = found.left_out;
+  traces::IdleSettings idle;
+  if (!traces::parse_allocator_settings(snapshot->settings, {}, "", &idle)) {
+    warn(history_ + ": recorded with settings of which not all are known: " + snapshot->settings);
+  }
+  report_idle(history_, {{}, idle.not_simulated}, is_quiet_);
   Recording recording;
   recording.history = std::move(found.history);
   recording.trace = traces::import_snapshot(*snapshot, history_, {.keeps_stacks = false});
@@ -210,8 +227,11 @@ Result<ReplayOptions> Replay::options_for(const AllocatorHistory& history,
     answer.capacity = capacity_;
   }
   if (!allocator_.empty()) {
-    const auto rules = traces::parse_allocator_settings(allocator_, history.rules, "--allocator");
+    traces::IdleSettings idle;
+    const auto rules =
+        traces::parse_allocator_settings(allocator_, history.rules, "--allocator", &idle);
     if (!rules) return tl::unexpected(rules.error());
+    report_idle("--allocator", idle, is_quiet_);
     options.rules = *rules;
     options.honor_recorded_oom = false;
     answer.settings = allocator_;
@@ -254,23 +274,25 @@ Result<int> Replay::run() {
 }
 
 CommandText Replay::text() const {
-  return {"replay",
-          "Recordings",
-          "replay an allocation history under other allocator settings",
-          "The recorded requests are served again by PyTorch's caching allocator, as it was set "
-          "when it was recorded or with --allocator and --capacity. The report shows whether the "
-          "replay reproduces the recording, what used the memory when it ran out, and which "
-          "settings would have avoided that.",
-          {"foreshard replay rank0_memory_snapshot.pickle",
-           "foreshard replay rank0_memory_snapshot.pickle --allocator expandable_segments=true "
-           "--capacity 40GiB"}};
+  return {
+      "replay",
+      "Recordings",
+      "replay an allocation history under other allocator settings",
+      "The recorded requests are served again by PyTorch's caching allocator, as it was set "
+      "when it was recorded or with --allocator and --device-memory. The report shows whether the "
+      "replay reproduces the recording, what used the memory when it ran out, and which "
+      "settings would have avoided that.",
+      {"foreshard replay rank0_memory_snapshot.pickle",
+       "foreshard replay rank0_memory_snapshot.pickle --allocator expandable_segments=true "
+       "--device-memory 40GiB"}};
 }
 
 void Replay::add_to(Options& options) {
-  options.input(
-      "HISTORY", history_,
-      {"HISTORY",
-       "CUDA memory snapshot (pickle) or allocator event list (JSON lines), plain or gzip", true});
+  options.recording("HISTORY", history_,
+                    {"HISTORY",
+                     "CUDA memory snapshot (pickle), allocator event list (JSON lines), plain or "
+                     "gzip, or trace (.fst)",
+                     true});
   options.whole_number("--device", device_, {0, 1'000'000},
                        {"DEVICE", "device of a snapshot, rank of a trace", false,
                         "the one that ran out of memory, or has most events"});
@@ -278,10 +300,11 @@ void Replay::add_to(Options& options) {
       "--allocator", allocator_,
       {"KEY=VALUE,...",
        "settings as in PYTORCH_CUDA_ALLOC_CONF: expandable_segments, max_split_size_mb, "
-       "roundup_power2_divisions, garbage_collection_threshold, per_process_memory_fraction",
+       "roundup_power2_divisions, garbage_collection_threshold, max_non_split_rounding_mb, "
+       "per_process_memory_fraction; those without effect are named",
        false, "as recorded"});
   options.size(
-      "--capacity", capacity_,
+      "--capacity,--device-memory", capacity_,
       {"SIZE", "device memory that the allocator may use, such as 80GiB", false, "as recorded"});
   options.output("--decisions", decisions_,
                  {"FILE", "write each decision of the allocator as JSON lines"});

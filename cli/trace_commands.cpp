@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kTraceHelp =
     "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each rank), Nsight "
-    "Systems export (SQLite) or CUDA memory snapshot";
+    "Systems export (SQLite) or CUDA memory snapshot; - is standard input";
 
 class Inspect : public Command {
  public:
@@ -28,7 +28,7 @@ class Inspect : public Command {
             {"foreshard inspect run.fst"}};
   }
   void add_to(Options& options) override {
-    options.input("TRACE", trace_, {"TRACE", kTraceHelp, true});
+    options.recording("TRACE", trace_, {"TRACE", kTraceHelp, true});
     options.quiet(is_quiet_);
     json_.add_to(options);
   }
@@ -57,9 +57,9 @@ class Export : public Command {
         {"foreshard export run.fst --perfetto run.json", "foreshard export run.fst --csv tables"}};
   }
   void add_to(Options& options) override {
-    options.input("TRACE", trace_, {"TRACE", kTraceHelp, true});
+    options.recording("TRACE", trace_, {"TRACE", kTraceHelp, true});
     options.output("--perfetto", perfetto_,
-                   {"FILE", "write Chrome trace JSON, for ui.perfetto.dev"});
+                   {"FILE", "write Chrome trace JSON, for ui.perfetto.dev; - is standard output"});
     options.folder("--csv", csv_, {"DIR", "write a CSV file for each table into DIR"});
     options.quiet(is_quiet_);
   }

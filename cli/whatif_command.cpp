@@ -30,11 +30,12 @@ class WhatIf : public Command {
          "foreshard whatif rank0.json.gz --machine h200 --json -"}};
   }
   void add_to(Options& options) override {
-    options.input("TRACE", trace_,
-                  {"TRACE",
-                   "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
-                   "rank) or Nsight Systems export (SQLite)",
-                   true});
+    options.recording(
+        "TRACE", trace_,
+        {"TRACE",
+         "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
+         "rank) or Nsight Systems export (SQLite)",
+         true});
     options.texts(
         "--scale", scales_,
         {"GLOB=FACTOR",

@@ -248,6 +248,22 @@ void Options::inputs(const std::string& names, std::vector<std::string>& paths, 
   files_.push_back({all_.back().name(), [&paths] { return paths; }, false});
 }
 
+void Options::recording(const std::string& names, std::string& path, OptionText text) {
+  input(names, path, std::move(text));
+  files_.back().store = [&path](PipedRecordings& piped) { return piped.store(path); };
+}
+
+void Options::recordings(const std::string& names, std::vector<std::string>& paths,
+                         OptionText text) {
+  inputs(names, paths, std::move(text));
+  files_.back().store = [&paths](PipedRecordings& piped) -> Result<void> {
+    for (std::string& path : paths) {
+      if (auto stored = piped.store(path); !stored) return stored;
+    }
+    return {};
+  };
+}
+
 void Options::output(const std::string& names, std::string& path, OptionText text) {
   add(names, std::move(text), ValueKind::file, [&path](const auto& given) { path = given; });
   files_.push_back({all_.back().name(), [&path] { return std::vector{path}; }, true});
@@ -257,7 +273,7 @@ void Options::folder(const std::string& names, std::string& path, OptionText tex
   add(names, std::move(text), ValueKind::folder, [&path](const auto& given) { path = given; });
 }
 
-Result<void> Options::check_files() const {
+Result<void> Options::prepare_files(PipedRecordings& piped) const {
   for (const File& output : files_) {
     if (!output.is_output) continue;
     const std::string path = output.paths().front();
@@ -273,6 +289,10 @@ Result<void> Options::check_files() const {
                         "; expected a file of its own");
       }
     }
+  }
+  for (const File& file : files_) {
+    if (!file.store) continue;
+    if (auto stored = file.store(piped); !stored) return stored;
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/common/piped_recording.hpp"
 #include "models/base/error.hpp"
 
 namespace CLI {
@@ -69,14 +70,18 @@ class Options {
   // Files that are read. One that is given twice is read twice.
   void input(const std::string& names, std::string& path, OptionText text);
   void inputs(const std::string& names, std::vector<std::string>& paths, OptionText text);
+  // Recordings among them: they may come through a pipe, and - is standard input.
+  void recording(const std::string& names, std::string& path, OptionText text);
+  void recordings(const std::string& names, std::vector<std::string>& paths, OptionText text);
   // A command of the system and what it is given.
   void words(const std::string& names, std::vector<std::string>& words, OptionText text);
   // A file that is written, which no other option of the same call may name.
   void output(const std::string& names, std::string& path, OptionText text);
   void folder(const std::string& names, std::string& path, OptionText text);
 
-  // No output is an input or another output. After parsing.
-  Result<void> check_files() const;
+  // After parsing. No output is an input or another output; recordings that come through a pipe are
+  // stored in temporary files.
+  Result<void> prepare_files(PipedRecordings& piped) const;
 
   const std::vector<OptionInfo>& all() const { return all_; }
 
@@ -85,6 +90,7 @@ class Options {
     std::string name;
     std::function<std::vector<std::string>()> paths;
     bool is_output;
+    std::function<Result<void>(PipedRecordings&)> store = {};  // of recordings
   };
 
   CLI::Option& add(const std::string& names, OptionText text, ValueKind kind,

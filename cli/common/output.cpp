@@ -28,6 +28,16 @@ std::string with_schema_version(const std::string& object) {
          version + "," + object.substr(1);
 }
 
+// Standard output's reader may leave when it has seen enough: what it does not take is no error.
+Result<void> print(const std::string& text, const std::string& file, const std::string& field) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
+  if (errno != EPIPE) {
+    return fail(file, field, std::string("cannot be written (") + std::strerror(errno) + ")");
+  }
+  std::clearerr(stdout);
+  return {};
+}
+
 }  // namespace
 
 int complain(const Error& error, int status) {
@@ -41,10 +51,7 @@ int complain(const std::exception& error) {
 }
 
 Result<void> show(const std::string& text) {
-  const std::string shown = printable(text, Lines::kept);
-  if (std::fputs(shown.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
-  return fail("standard output", "",
-              std::string("cannot be written (") + std::strerror(errno) + ")");
+  return print(printable(text, Lines::kept), "standard output", "");
 }
 
 void warn(const std::string& warning) {
@@ -113,11 +120,7 @@ Result<void> JsonOutput::write(const std::string& json) const {
   if (!is_standard_output()) {
     return write_output(path_, "--json", [&](std::ostream& out) { out << answer << '\n'; });
   }
-  if (std::fputs(answer.c_str(), stdout) < 0 || std::fputc('\n', stdout) < 0 ||
-      std::fflush(stdout) != 0) {
-    return fail(path_, "--json", std::string("cannot be written (") + std::strerror(errno) + ")");
-  }
-  return {};
+  return print(answer + '\n', path_, "--json");
 }
 
 Result<void> JsonOutput::answer(const std::string& json, const std::string& text) const {

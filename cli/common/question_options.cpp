@@ -85,9 +85,9 @@ void QuestionOptions::add_job_to(Options& options, bool may_be_stored) {
                  "training plan (TOML), or a configuration of Accelerate, DeepSpeed, torchtitan, "
                  "transformers' Trainer, axolotl or LLaMA-Factory",
                  false, "each key's own default, see `foreshard plan --defaults`"});
-  options.whole_number("--ranks", said.ranks, {1, kMaxRanks},
-                       {"RANKS", "number of ranks", !may_be_stored,
-                        may_be_stored ? "those of --question" : ""});
+  options.whole_number(
+      "--ranks", said.ranks, {1, kMaxRanks},
+      {"RANKS", "number of ranks", !may_be_stored, may_be_stored ? "those of --question" : ""});
   options.whole_number("--nodes", said.nodes, {1, kMaxRanks},
                        {"NODES", "number of nodes that the ranks are spread over evenly", false,
                         "as many ranks per node as the machine holds"});
@@ -98,16 +98,18 @@ void QuestionOptions::add_job_to(Options& options, bool may_be_stored) {
 
 void QuestionOptions::add_to(Options& options) {
   add_job_to(options, true);
-  options.choice("--operators", operators, {"foreshard", "pytorch-eager", "pytorch-compile"},
-                 {"OPERATORS", "what runs: PyTorch, or Foreshard's own operators", false,
-                  "the plan's; else PyTorch's on a machine with GPUs, Foreshard's without --machine"});
-  options.machine(said.machine, {"MACHINE",
-                                 "machine that `foreshard list machines` prints, or FILE.csv:ID for "
-                                 "one of your own"});
-  options.input("--question", question,
-                {"FILE",
-                 "ask again what a result (JSON) or a trace answers; other options change "
-                 "it"});
+  options.choice(
+      "--operators", operators, {"foreshard", "pytorch-eager", "pytorch-compile"},
+      {"OPERATORS", "what runs: PyTorch, or Foreshard's own operators", false,
+       "the plan's; else PyTorch's on a machine with GPUs, Foreshard's without --machine"});
+  options.machine(said.machine,
+                  {"MACHINE",
+                   "machine that `foreshard list machines` prints, or FILE.csv:ID for "
+                   "one of your own"});
+  options.recording("--question", question,
+                    {"FILE",
+                     "ask again what a result (JSON) or a trace answers; other options change "
+                     "it"});
 }
 
 void QuestionOptions::add_device_to(Options& options) {

@@ -19,13 +19,13 @@ struct AllocatorRules {
   static constexpr std::int64_t kLargeSegment = 20 << 20;
   static constexpr std::int64_t kMinExactSegment = 10 << 20;  // from here on a segment of its own
   static constexpr std::int64_t kSegmentStep = 2 << 20;
-  static constexpr std::int64_t kMaxOversizeSlack = 20 << 20;  // of a block above max_split_size
   static constexpr std::int64_t kMaxRequest = std::int64_t{1} << 60;  // larger ones always fail
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t max_split_size = kUnlimited;
-  double garbage_collection_threshold = 0.0;  // of memory_fraction, below 1 alone
-  double memory_fraction = 1.0;               // of the device; 1: no limit
+  std::int64_t max_non_split_rounding = 20 << 20;  // slack of a block above max_split_size
+  double garbage_collection_threshold = 0.0;       // of memory_fraction, below 1 alone
+  double memory_fraction = 1.0;                    // of the device; 1: no limit
   bool expandable_segments = false;
   // Of free blocks of one size the one in the oldest segment is taken, not that of the lowest address.
   bool oldest_segment_first = false;
@@ -66,7 +66,7 @@ struct AllocatorRules {
   bool may_serve(std::int64_t rounded, std::int64_t block) const {
     if (max_split_size == kUnlimited) return true;
     if (rounded < max_split_size) return block < max_split_size;
-    return block < rounded + kMaxOversizeSlack;
+    return block < rounded + max_non_split_rounding;
   }
 
   // Entry i holds for requests from 2^i MiB up to the next; entry 0 for smaller ones as well and

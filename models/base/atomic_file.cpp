@@ -42,6 +42,7 @@ tl::unexpected<Error> cannot_write(const std::string& path) {
 // The descriptor of this process that a name such as /dev/stdout or /dev/fd/3 stands for; -1 for
 // other names.
 int descriptor_named(const std::string& path) {
+  if (path == "-") return STDOUT_FILENO;
   std::error_code error;
   const fs::path descriptors = fs::canonical("/proc/self/fd", error);
   if (error) return -1;
@@ -211,6 +212,7 @@ Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPiece));
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) return {};
     if (written < 0) return cannot_write(path_);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }

@@ -3,7 +3,8 @@
 // renamed over the name. A full disk or a killed process leaves what stood there before.
 //
 // A link under the name is replaced, not followed. Devices, pipes and descriptors (/dev/null, a FIFO,
-// /dev/stdout, /dev/fd/3) cannot be replaced: they are written to as the bytes come.
+// /dev/stdout or -, /dev/fd/3) cannot be replaced: they are written to as the bytes come, and what the
+// reader of a pipe no longer takes is lost without an error.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "traces/collectives.hpp"
@@ -23,7 +24,7 @@ bool is_on_paths(EventKind kind) {
   return kind != EventKind::range && kind != EventKind::stack && kind != EventKind::wait;
 }
 
-// The events of one lane by their end, for "which was over last, by then".
+// Events by their end, for "which was over last, by then".
 struct ByEnd {
   std::vector<std::int32_t> events;
 
@@ -57,15 +58,13 @@ class PathFinder {
       if (e.kind == EventKind::wait) waits_[e.lane].push_back(e.end_ns);
       if (!is_on_paths(e.kind)) continue;
       lanes_[static_cast<std::size_t>(e.lane)].events.push_back(static_cast<std::int32_t>(i));
+      sides_[{rank_of(e), lane_of(e).device}].events.push_back(static_cast<std::int32_t>(i));
     }
     for (std::size_t c = 0; c < collectives_.size(); ++c) {
       for (const auto& [rank, member] : collectives_[c].events) collective_of_[member] = c;
     }
-    for (ByEnd& lane : lanes_) {
-      std::stable_sort(lane.events.begin(), lane.events.end(), [&](std::int32_t a, std::int32_t b) {
-        return event(a).end_ns < event(b).end_ns;
-      });
-    }
+    for (ByEnd& lane : lanes_) sort(lane);
+    for (auto& [side, by_end] : sides_) sort(by_end);
     for (auto& [lane, ends] : waits_) std::sort(ends.begin(), ends.end());
     find_calls();
   }
@@ -73,7 +72,9 @@ class PathFinder {
   CriticalPath find(std::int64_t start, std::int64_t end) {
     CriticalPath path;
     std::int32_t at = kNobody;
-    for (const ByEnd& lane : lanes_) at = later(at, lane.last_over(trace_, end, kNobody));
+    for (const auto& [side, by_end] : sides_) {
+      at = later(at, by_end.last_over(trace_, end, kNobody));
+    }
     if (at == kNobody || event(at).end_ns <= start) return path;
     path.start_ns = start;
     path.end_ns = event(at).end_ns;
@@ -113,6 +114,15 @@ class PathFinder {
   }
 
  private:
+  // Of events of several lanes that end together the first lane's comes last.
+  void sort(ByEnd& by_end) const {
+    std::stable_sort(
+        by_end.events.begin(), by_end.events.end(), [&](std::int32_t a, std::int32_t b) {
+          const Event first = event(a), second = event(b);
+          return std::tie(first.end_ns, second.lane) < std::tie(second.end_ns, first.lane);
+        });
+  }
+
   // What an event of a host thread was called by, and the last that it called itself.
   struct Calls {
     std::int32_t parent = kNobody, last_child = kNobody;
@@ -180,7 +190,7 @@ class PathFinder {
     const Event& e = event(at);
     if (e.kind == EventKind::host_wait) {
       // It ended because the device was done; what the device did meanwhile is on the path.
-      const std::int32_t work = last_of(rank_of(e), true, e.lane, std::min(e.end_ns, until));
+      const std::int32_t work = last_of(rank_of(e), true, std::min(e.end_ns, until));
       if (work != kNobody && event(work).end_ns > e.start_ns) return {e.end_ns, work};
     }
     const std::int32_t called = calls_[static_cast<std::size_t>(at)].last_child;
@@ -211,7 +221,7 @@ class PathFinder {
     const traces::Lane& lane = lane_of(e);
     std::int32_t last = lane.device
                             ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, begun, at)
-                            : last_of(lane.rank, false, kNobody, begun);
+                            : last_of(lane.rank, false, begun);
     const std::int32_t launch = launches_.of(static_cast<std::size_t>(at));
     if (launch != Launches::kUnknown && event(launch).start_ns < begun) {
       // A call may still be returning when its work has begun.
@@ -221,7 +231,7 @@ class PathFinder {
     constexpr std::int64_t kLaunchNs = 10'000;
     const bool is_late = last != kNobody && begun - event(last).end_ns > kLaunchNs;
     if (lane.device && (is_late || was_told_to_wait(e, last))) {
-      return later(last, last_of(lane.rank, true, e.lane, begun));
+      return later(last, last_of(lane.rank, true, begun));
     }
     return last;
   }
@@ -236,23 +246,16 @@ class PathFinder {
            *std::prev(wait) >= event(before).end_ns;
   }
 
-  // Of a rank's streams or host threads, except one lane.
-  std::int32_t last_of(std::int32_t rank, bool device, std::int32_t except,
-                       std::int64_t time) const {
-    std::int32_t last = kNobody;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      if (trace_.lanes[lane].rank != rank || trace_.lanes[lane].device != device ||
-          static_cast<std::int32_t>(lane) == except) {
-        continue;
-      }
-      last = later(last, lanes_[lane].last_over(trace_, time, kNobody));
-    }
-    return last;
+  // Of all streams of a rank, or of all its host threads.
+  std::int32_t last_of(std::int32_t rank, bool device, std::int64_t time) const {
+    const auto side = sides_.find({rank, device});
+    return side == sides_.end() ? kNobody : side->second.last_over(trace_, time, kNobody);
   }
 
   const traces::Trace& trace_;
   const Launches& launches_;
   std::vector<ByEnd> lanes_;
+  std::map<std::pair<std::int32_t, bool>, ByEnd> sides_;     // of a rank: its device's, its host's
   std::vector<Calls> calls_;                                 // of each event
   std::vector<bool> is_counted_;                             // likewise: in its part
   std::map<std::int32_t, std::vector<std::int64_t>> waits_;  // of a lane, their ends

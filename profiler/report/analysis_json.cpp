@@ -13,6 +13,32 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kOwnersListed = 20;
 
+Json figure_if(bool is_known, std::int64_t figure) {
+  return is_known ? Json(figure) : Json();
+}
+
+// Null where the recording has no figure of it, which its reader keeps as 0.
+Json known(std::int64_t figure) {
+  return figure_if(figure != 0, figure);
+}
+
+// Which levels of memory a recording has of a rank.
+struct RecordedMemory {
+  bool any, reserved, host;
+
+  RecordedMemory(const Analysis& analysis, const RankAnalysis& rank)
+      : any(!rank.memory_timeline.buckets.empty()),
+        reserved(any && (rank.peak.reserved_bytes > 0 || rank.peak.allocated_bytes == 0)),
+        host(any && analysis.source != "snapshot" && analysis.source != "event_list") {}
+};
+
+void put_peaks(Json& json, const RecordedMemory& has, std::int64_t allocated, std::int64_t reserved,
+               std::int64_t host) {
+  json["peak_allocated_bytes"] = figure_if(has.any, allocated);
+  json["peak_reserved_bytes"] = figure_if(has.reserved, reserved);
+  json["peak_host_bytes"] = figure_if(has.host, host);
+}
+
 void put(Json& json, const TimeBreakdown& time) {
   json["device_events"] = time.device_events;
   json["span_ns"] = time.span_ns;
@@ -72,7 +98,21 @@ Json json_of(const SteadyStep& step) {
           {"idle_causes", std::move(causes)}};
 }
 
-Json json_of(const RankAnalysis& rank) {
+Json json_of(const MemoryPeak& peak, const RecordedMemory& has) {
+  Json owners = Json::array();
+  for (std::size_t i = 0; i < std::min(kOwnersListed, peak.owners.size()); ++i) {
+    const Owner& owner = peak.owners[i];
+    owners.push_back({{"name", owner.name}, {"bytes", owner.bytes}, {"blocks", owner.blocks}});
+  }
+  return {{"time_ns", peak.time_ns},
+          {"step", peak.step},
+          {"phase", peak.phase},
+          {"reserved_bytes", figure_if(has.reserved, peak.reserved_then_bytes)},
+          {"by_category_bytes", Json(peak.by_category)},
+          {"owners", std::move(owners)}};
+}
+
+Json json_of(const Analysis& analysis, const RankAnalysis& rank) {
   Json json{{"rank", rank.rank}, {"events", rank.events}};
   put(json, rank.time);
   Json gaps = Json::object();
@@ -85,21 +125,10 @@ Json json_of(const RankAnalysis& rank) {
                       {"call_ns", rank.launches.call_ns},
                       {"delay_ns", rank.launches.delay_ns},
                       {"longest_queue", rank.launches.longest_queue}};
-  json["peak_allocated_bytes"] = rank.peak.allocated_bytes;
-  json["peak_reserved_bytes"] = rank.peak.reserved_bytes;
-  json["peak_host_bytes"] = rank.peak.host_bytes;
-  json["peak_outside_bytes"] = rank.peak.outside_bytes;
-  Json owners = Json::array();
-  for (std::size_t i = 0; i < std::min(kOwnersListed, rank.peak.owners.size()); ++i) {
-    const Owner& owner = rank.peak.owners[i];
-    owners.push_back({{"name", owner.name}, {"bytes", owner.bytes}, {"blocks", owner.blocks}});
-  }
-  json["peak"] = {{"time_ns", rank.peak.time_ns},
-                  {"step", rank.peak.step},
-                  {"phase", rank.peak.phase},
-                  {"reserved_bytes", rank.peak.reserved_then_bytes},
-                  {"by_category_bytes", Json(rank.peak.by_category)},
-                  {"owners", std::move(owners)}};
+  const RecordedMemory has(analysis, rank);
+  put_peaks(json, has, rank.peak.allocated_bytes, rank.peak.reserved_bytes, rank.peak.host_bytes);
+  json["peak_outside_bytes"] = known(rank.peak.outside_bytes);
+  json["peak"] = has.any ? json_of(rank.peak, has) : Json();
   json["memory_timeline"] = json_of(rank.memory_timeline);
   Json steps = Json::array();
   for (const StepAnalysis& step : rank.steps) {
@@ -113,9 +142,7 @@ Json json_of(const RankAnalysis& rank) {
     } else {
       put_nothing(one);
     }
-    one["peak_allocated_bytes"] = step.peak_allocated_bytes;
-    one["peak_reserved_bytes"] = step.peak_reserved_bytes;
-    one["peak_host_bytes"] = step.peak_host_bytes;
+    put_peaks(one, has, step.peak_allocated_bytes, step.peak_reserved_bytes, step.peak_host_bytes);
     steps.push_back(std::move(one));
   }
   json["steps"] = std::move(steps);
@@ -125,15 +152,22 @@ Json json_of(const RankAnalysis& rank) {
 }  // namespace
 
 std::string to_json(const Analysis& analysis) {
+  Json dropped = Json::array();
+  for (const auto& [reason, records] : analysis.dropped) {
+    dropped.push_back({{"reason", reason}, {"records", records}});
+  }
   Json json{{"question", analysis.question.empty() ? Json() : Json::parse(analysis.question)},
             {"complete", analysis.complete},
             {"complete_until_ns", analysis.complete_until_ns},
             {"dropped_records", analysis.dropped_records},
+            {"dropped", std::move(dropped)},
+            {"missing_ranks", analysis.missing_ranks},
+            {"source", analysis.source.empty() ? "foreshard" : analysis.source},
             {"predicted", analysis.predicted},
-            {"step_time_ns", analysis.step_time_ns}};
+            {"step_time_ns", known(analysis.step_time_ns)}};
   json["steady_step"] = analysis.steady_step ? json_of(*analysis.steady_step) : Json();
   json["ranks"] = Json::array();
-  for (const RankAnalysis& rank : analysis.ranks) json["ranks"].push_back(json_of(rank));
+  for (const RankAnalysis& rank : analysis.ranks) json["ranks"].push_back(json_of(analysis, rank));
   json["operators"] = Json::array();
   for (const OperatorTotal& one : analysis.operators) {
     json["operators"].push_back({{"name", one.name},
@@ -154,7 +188,7 @@ std::string to_json(const Analysis& analysis) {
     json["collectives"].push_back({{"name", one.name},
                                    {"unit", one.unit},
                                    {"count", one.count},
-                                   {"bytes", one.bytes},
+                                   {"bytes", known(one.bytes)},
                                    {"total_ns", one.total_ns},
                                    {"exposed_ns", one.exposed_ns}});
   }

@@ -39,10 +39,11 @@ Words options_of(const std::string& help) {
   std::istringstream lines(help);
   Words options;
   for (std::string line; std::getline(lines, line);) {
-    const auto dashes = line.find("--");
-    const bool is_indented = line.starts_with("  ");  // otherwise a sentence
-    if (is_indented && line.find_first_not_of(' ') == line.find('-') && dashes < 10) {
-      options.insert(line.substr(dashes, line.find_first_of(" \n", dashes) - dashes));
+    if (!line.starts_with("  ") || line.find('-') > 6) continue;  // a sentence, or the rest of one
+    std::istringstream words(line);
+    for (std::string word; words >> word && word.starts_with("-");) {
+      if (word.back() == ',') word.pop_back();
+      if (word.starts_with("--")) options.insert(word);
     }
   }
   return options;

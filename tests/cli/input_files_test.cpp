@@ -85,7 +85,8 @@ std::vector<std::string> planned(const std::string& command, const std::string& 
 const auto kInputName = [](const auto& info) { return info.param.name; };
 
 constexpr const char* kPlan =
-    "a plan in TOML, or a configuration of Accelerate, DeepSpeed, torchtitan, transformers' Trainer, "
+    "a plan in TOML, or a configuration of Accelerate, DeepSpeed, torchtitan, transformers' "
+    "Trainer, "
     "axolotl or LLaMA-Factory";
 constexpr const char* kTrace = "a trace (.fst)";
 
@@ -149,6 +150,21 @@ TEST(InputFolders, OfCheckpoints) {
   EXPECT_EQ(resumed("file"), "foreshard: error: file: is not a folder; expected a checkpoint\n");
   EXPECT_EQ(resumed("model"),
             "foreshard: error: model/index.json: no such file; expected a checkpoint\n");
+}
+
+TEST(InputPipes, CarryRecordings) {
+  const Workplace place;
+  ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
+  for (const std::string command : {"inspect", "replay", "compare p.fst"}) {
+    const std::string program = "\"$FORESHARD\" " + command + " ", json = " --json /dev/fd/3 ";
+    const Outcome file = place.shell(program + "p.fst" + json + "3>&1 >/dev/null");
+    ASSERT_EQ(file.status, 0) << file.err;
+    for (const std::string pipe : {"-", "/dev/stdin"}) {
+      const Outcome piped = place.shell("cat p.fst | " + program + pipe + json + "3>&1 >/dev/null");
+      EXPECT_EQ(piped.out, file.out) << command << piped.err;
+    }
+  }
+  EXPECT_EQ(place.shell("\"$FORESHARD\" inspect - < p.fst").status, 0);
 }
 
 }  // namespace

@@ -99,6 +99,30 @@ TEST(OutputFiles, NamesOfDevicesAndDescriptorsAreNoFiles) {
       nlohmann::json::parse(read_file(place.path("copy").string()), nullptr, false).is_object());
 }
 
+TEST(OutputFiles, ADashIsStandardOutput) {
+  const Workplace place;
+  ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
+  const auto before = place.files();
+  const Outcome outcome = place.run({"export", "p.fst", "--perfetto", "-"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(nlohmann::json::accept(outcome.out));
+  EXPECT_EQ(place.files(), before);
+}
+
+TEST(OutputFiles, AReaderThatLeavesIsNoFailure) {
+  const Workplace place;
+  ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
+  for (const std::string command : {"list machines", "inspect p.fst", "inspect p.fst --json -",
+                                    "export p.fst --perfetto -", "predict --help"}) {
+    // The program writes after the reader of its standard output has ended.
+    const Outcome outcome = place.shell(
+        "mkfifo pipe; true < pipe & exec 3> pipe; wait $!; rm pipe; \"$FORESHARD\" " + command +
+        " >&3");
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_EQ(outcome.err, "") << command;
+  }
+}
+
 // Both begin at once and hang in their first step: whoever comes second is refused meanwhile.
 void expect_one_at_a_time(const Workplace& place, const std::string& flag,
                           const std::string& name) {

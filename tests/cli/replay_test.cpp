@@ -59,7 +59,7 @@ TEST(Replay, KnowsWhereTheRecordingRanOutOfMemory) {
   EXPECT_GE(answer.at("what_if").size(), 4u);
   const json larger = place.run_json({"replay", kFull, "--capacity", "96GiB"});
   EXPECT_EQ(larger.at("ooms"), 0);
-  const json smaller = place.run_json({"replay", kFull, "--capacity", "60GiB"});
+  const json smaller = place.run_json({"replay", kFull, "--device-memory", "60GiB"});
   EXPECT_GT(smaller.at("ooms"), 1);
 }
 
@@ -166,7 +166,7 @@ TEST(Replay, RefusesWhatMakesNoSense) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{kList, "--allocator", "expandable_segment=1"}, "did you mean 'expandable_segments'?"},
       {{kList, "--allocator", "max_split_size_mb=3"}, "more than 20"},
-      {{kList, "--capacity", "many"}, "--capacity"},
+      {{kList, "--capacity", "many"}, "--device-memory"},
       {{kList, "--device", "0"}, "--device"},
       {{kSnapshot, "--device", "5"}, "nothing of device 5"},
       {{kList, "--decisions", "nowhere/d.jsonl"}, "nowhere"},

@@ -3,15 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <charconv>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 namespace foreshard::traces {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKeys{
-    "expandable_segments", "max_split_size_mb", "roundup_power2_divisions",
-    "garbage_collection_threshold", "per_process_memory_fraction"};
+constexpr std::array<std::string_view, 6> kKeys{
+    "expandable_segments",          "max_split_size_mb",         "roundup_power2_divisions",
+    "garbage_collection_threshold", "max_non_split_rounding_mb", "per_process_memory_fraction"};
+constexpr std::array<std::string_view, 8> kWithoutEffect{
+    "release_lock_on_cudamalloc",     "release_lock_on_hipmalloc",
+    "pinned_use_cuda_host_register",  "pinned_use_hip_host_register",
+    "pinned_num_register_threads",    "pinned_use_background_threads",
+    "pinned_reserve_segment_size_mb", "graph_capture_record_stream_reuse"};
+constexpr std::string_view kNotSimulated = "large_segment_size_mb";
 
 std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
@@ -85,8 +94,15 @@ std::optional<AllocatorRules::Divisions> divisions(std::string_view text) {
   return result;
 }
 
+// More than a segment of the large pool.
+std::optional<std::int64_t> large_size(std::string_view text) {
+  const auto mebibytes = number<std::int64_t>(text);
+  if (!mebibytes || *mebibytes <= 20 || *mebibytes > 1'000'000'000) return std::nullopt;
+  return *mebibytes * kMiB.count;
+}
+
 Result<void> apply(std::string_view key, std::string_view value, AllocatorRules& rules,
-                   const std::string& flag) {
+                   IdleSettings& idle, const std::string& flag) {
   const auto wrong = [&](const std::string& expected) {
     return fail("", flag, std::string(key) + " is " + quoted(value) + "; expected " + expected);
   };
@@ -97,11 +113,13 @@ Result<void> apply(std::string_view key, std::string_view value, AllocatorRules&
     }
     rules.expandable_segments = yes;
   } else if (key == "max_split_size_mb") {
-    const auto mebibytes = number<std::int64_t>(value);
-    if (!mebibytes || *mebibytes <= 20 || *mebibytes > 1'000'000'000) {
-      return wrong("more than 20, in MiB");
-    }
-    rules.max_split_size = *mebibytes * kMiB.count;
+    const auto bytes = large_size(value);
+    if (!bytes) return wrong("more than 20, in MiB");
+    rules.max_split_size = *bytes;
+  } else if (key == "max_non_split_rounding_mb") {
+    const auto bytes = large_size(value);
+    if (!bytes) return wrong("more than 20, in MiB");
+    rules.max_non_split_rounding = *bytes;
   } else if (key == "garbage_collection_threshold") {
     const auto threshold = number<double>(value);
     if (!threshold || !(*threshold > 0.0 && *threshold < 1.0)) {
@@ -119,6 +137,13 @@ Result<void> apply(std::string_view key, std::string_view value, AllocatorRules&
     if (!values)
       return wrong("a power of two such as 8, or a list by size in MiB such as [256:1,512:2,>:4]");
     rules.round_to_power2_divisions(*values);
+  } else if (key == "backend") {
+    if (value != "native") return wrong("native: other backends do not cache as it does");
+    idle.without_effect.push_back(std::string(key) + ":" + std::string(value));
+  } else if (key == kNotSimulated) {
+    idle.not_simulated.push_back(std::string(key) + ":" + std::string(value));
+  } else if (std::find(kWithoutEffect.begin(), kWithoutEffect.end(), key) != kWithoutEffect.end()) {
+    idle.without_effect.push_back(std::string(key) + ":" + std::string(value));
   } else {
     const std::string near = nearest(std::string(key), kKeys);
     std::string expected = "one of";
@@ -136,17 +161,23 @@ Result<void> apply(std::string_view key, std::string_view value, AllocatorRules&
 
 }  // namespace
 
-Result<AllocatorRules> parse_allocator_settings(std::string_view text, AllocatorRules rules,
-                                                const std::string& flag) {
+Result<AllocatorRules> parse_allocator_settings(std::string_view given, AllocatorRules rules,
+                                                const std::string& flag, IdleSettings* idle) {
+  std::string settings;
+  std::copy_if(given.begin(), given.end(), std::back_inserter(settings),
+               [](unsigned char c) { return std::isspace(c) == 0; });
+  std::string_view text = settings;
+  IdleSettings found;
   while (!text.empty()) {
     const std::string_view part = next_part(text);
     const auto sign = part.find_first_of("=:");
     if (sign == std::string_view::npos) {
       return fail("", flag, quoted(part) + " has no value; expected KEY=VALUE,...");
     }
-    const auto done = apply(part.substr(0, sign), part.substr(sign + 1), rules, flag);
+    const auto done = apply(part.substr(0, sign), part.substr(sign + 1), rules, found, flag);
     if (!done) return tl::unexpected(done.error());
   }
+  if (idle != nullptr) *idle = std::move(found);
   return rules;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "models/base/input_file.hpp"
 #include "traces/export/chrome_import.hpp"
@@ -66,13 +68,32 @@ bool may_hold_recordings(const std::string& folder) {
   return false;
 }
 
-std::string what_folder_is(const std::string& folder) {
+bool has_recordings(const std::string& folder) {
   const auto files = files_in_folder(folder, "");
-  const bool has_recordings =
-      files && std::any_of(files->begin(), files->end(), [](const std::string& file) {
-        return sniff_file(file).find("PyTorch's profiler") != std::string::npos;
-      });
-  return has_recordings ? "is a folder of recordings of PyTorch's profiler" : "is a folder";
+  return files && std::any_of(files->begin(), files->end(), [](const std::string& file) {
+           return sniff_file(file).find("PyTorch's profiler") != std::string::npos;
+         });
+}
+
+// torchtitan writes a folder for each profiled iteration.
+std::string what_folder_is(const std::string& folder) {
+  constexpr std::size_t kNamed = 3;
+  if (has_recordings(folder)) return "is a folder of recordings of PyTorch's profiler";
+  std::vector<std::string> of_recordings;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    std::error_code ignored;
+    if (entry.is_directory(ignored) && has_recordings(entry.path().string())) {
+      of_recordings.push_back(entry.path().filename().string());
+    }
+  }
+  if (of_recordings.empty()) return "is a folder";
+  std::sort(of_recordings.begin(), of_recordings.end());
+  const std::size_t named = std::min(kNamed, of_recordings.size());
+  std::string text = "is a folder of folders with recordings of PyTorch's profiler (";
+  for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + of_recordings[i];
+  const std::size_t more = of_recordings.size() - named;
+  return text + (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
 }
 
 }  // namespace

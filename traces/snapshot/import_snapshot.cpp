@@ -131,8 +131,6 @@ class SnapshotImport {
 
   void read_device(int device) {
     const StartState start = start_state(snapshot_, device);
-    if (start.misfits > 0)
-      trace_.dropped["events that do not fit the final segment list"] += start.misfits;
     live_.clear();
     backward_.clear();
     const ParameterSizes sizes(snapshot_, device, start, attributions_);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "models/base/host_memory.hpp"
 #include "models/base/mapped_file.hpp"
 #include "models/base/units.hpp"
+#include "traces/allocator/allocator_settings.hpp"
 #include "traces/input/byte_source.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/input/sniff_file_type.hpp"
@@ -142,9 +142,12 @@ class SnapshotReader {
     const auto split = amount(settings, "max_split_size");
     if (split && *split > 0) rules.max_split_size = *split;
     read_share(settings, "garbage_collection_threshold", rules.garbage_collection_threshold);
-    // PyTorch has this one in the text alone.
+    // PyTorch has these in the text alone.
+    if (const auto said = parse_allocator_settings(snapshot_.settings, {}, "")) {
+      rules.memory_fraction = said->memory_fraction;
+      rules.max_non_split_rounding = said->max_non_split_rounding;
+    }
     read_share(settings, "per_process_memory_fraction", rules.memory_fraction);
-    read_memory_fraction(snapshot_.settings, rules.memory_fraction);
     const PickleId table = values_.find(settings, "roundup_power2_divisions");
     AllocatorRules::Divisions divisions{};
     for (std::size_t i = 0; i < divisions.size(); ++i) {
@@ -160,16 +163,6 @@ class SnapshotReader {
     const PickleId given = values_.find(settings, key);
     if (!values_.is(given, PickleType::real)) return;
     if (values_.real(given) > 0 && values_.real(given) <= 1) share = values_.real(given);
-  }
-
-  static void read_memory_fraction(std::string_view settings, double& fraction) {
-    constexpr std::string_view kKey = "per_process_memory_fraction:";
-    const auto key = settings.find(kKey);
-    if (key == std::string_view::npos) return;
-    const std::string_view value = settings.substr(key + kKey.size());
-    double given = 0;
-    const auto read = std::from_chars(value.data(), value.data() + value.size(), given);
-    if (read.ec == std::errc() && given > 0 && given <= 1) fraction = given;
   }
 
   void read_segment(PickleId record) {

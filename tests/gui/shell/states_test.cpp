@@ -67,7 +67,7 @@ TEST_F(States, OfFilesAreSaidInTheNotice) {
       {write_trace("dropped.fst", dropped),
        "1,208 records were dropped while recording. Idle time there is not trustworthy."},
       {write_trace("damaged.fst", damaged), "damaged.fst is damaged; copy it again."},
-      {folder_.write("cut.json", json), "cut.json is cut short: complete until "},
+      {folder_.write("cut.json", json), "cut.json is cut short: parts of it are missing."},
       {folder_.write("notes.txt", "Dear diary,\n"), "notes.txt is no trace: it is text"},
       {write_newer(),
        "newer.fst was written by a newer Foreshard (format 4; this one reads up to 2)."},

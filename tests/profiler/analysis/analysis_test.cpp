@@ -249,6 +249,30 @@ TEST(Json, KeepsTheContract) {
   EXPECT_EQ(json["operators"][0]["total_ns"], 10);
 }
 
+TEST(Json, HasNullForWhatIsNotRecorded) {
+  HandMadeTrace t(2);
+  t.event(0, 0, EventKind::communication, 0, 10, 1, "nccl").step(1, 1, 0, 20);
+  t.memory(1, MemoryAction::alloc, 1, 0x10, 512, "parameters", "w");
+  t.trace.dropped["counters"] = 3;
+  t.trace.metadata["ranks"] = "4";
+  t.trace.metadata["source"] = "kineto";
+  const auto json = nlohmann::json::parse(to_json(analyse(t.trace)));
+  EXPECT_EQ(json["collectives"][0]["bytes"], nullptr);
+  for (const char* key : {"peak_allocated_bytes", "peak_reserved_bytes", "peak_host_bytes",
+                          "peak_outside_bytes", "peak"}) {
+    EXPECT_EQ(json["ranks"][0][key], nullptr) << key;
+  }
+  EXPECT_EQ(json["ranks"][1]["peak_allocated_bytes"], 512);
+  EXPECT_EQ(json["ranks"][1]["peak_reserved_bytes"], nullptr);
+  EXPECT_EQ(json["ranks"][1]["peak_host_bytes"], 0);
+  EXPECT_EQ(json["dropped"], nlohmann::json::parse(R"([{"reason": "counters", "records": 3}])"));
+  EXPECT_EQ(json["missing_ranks"], 2);
+  EXPECT_EQ(json["source"], "kineto");
+  const auto empty = nlohmann::json::parse(to_json(analyse(traces::Trace{})));
+  EXPECT_EQ(empty["step_time_ns"], nullptr);
+  EXPECT_EQ(empty["source"], "foreshard");
+}
+
 TEST(Report, ReadsAnEmptyTrace) {
   const Analysis analysis = analyse(traces::Trace{});
   EXPECT_FALSE(report_text(analysis).empty());

@@ -27,6 +27,20 @@ TEST(AllocatorSettingsTest, ReadsPyTorchsNames) {
   EXPECT_EQ(rules("per_process_memory_fraction:0.9").memory_fraction, 0.9);
 }
 
+TEST(AllocatorSettingsTest, TakesAWholeVariableAndNamesWhatIsIdle) {
+  IdleSettings idle;
+  const auto parsed = parse_allocator_settings(
+      "backend:native, expandable_segments : True,max_non_split_rounding_mb:64, "
+      "pinned_use_background_threads:True,large_segment_size_mb:40",
+      {}, "--allocator", &idle);
+  ASSERT_TRUE(parsed) << parsed.error().text();
+  EXPECT_TRUE(parsed->expandable_segments);
+  EXPECT_EQ(parsed->max_non_split_rounding, 64 << 20);
+  EXPECT_EQ(idle.without_effect,
+            (std::vector<std::string>{"backend:native", "pinned_use_background_threads:True"}));
+  EXPECT_EQ(idle.not_simulated, std::vector<std::string>{"large_segment_size_mb:40"});
+}
+
 TEST(AllocatorSettingsTest, ChangesOnlyWhatIsNamed) {
   AllocatorRules given;
   given.max_split_size = 200 << 20;
@@ -50,7 +64,8 @@ TEST(AllocatorSettingsTest, RoundsByDivisionsOfEachSize) {
 TEST(AllocatorSettingsTest, SuggestsAndExplains) {
   EXPECT_NE(complaint("expandable_segment=true").find("did you mean 'expandable_segments'?"),
             std::string::npos);
-  EXPECT_NE(complaint("backend=native").find("max_split_size_mb"), std::string::npos);
+  EXPECT_NE(complaint("backends=native").find("max_split_size_mb"), std::string::npos);
+  EXPECT_NE(complaint("backend:cudaMallocAsync").find("expected native"), std::string::npos);
   for (const char* text :
        {"expandable_segments=maybe", "expandable_segments", "max_split_size_mb=20",
         "max_split_size_mb=-1", "max_split_size_mb=1e3", "max_split_size_mb=99999999999999",

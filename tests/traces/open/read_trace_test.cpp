@@ -55,6 +55,22 @@ TEST(RecordingKind, IsKnownByTheContentAlone) {
   EXPECT_FALSE(recording_kind(kSampleFolder + "absent", "a recording"));
 }
 
+TEST(RecordingKind, OfAFolderOfFoldersNamesThoseWithRecordings) {
+  const tests::TemporaryFolder folder;
+  for (const char* iteration : {"iteration_10", "iteration_20", "iteration_30", "iteration_40"}) {
+    fs::create_directory(folder.path(iteration));
+    fs::copy_file(kSampleFolder + "drawn_gpu/rank0.json.gz",
+                  folder.path(std::string(iteration) + "/rank0_trace.json.gz"));
+  }
+  fs::create_directory(folder.path("empty"));
+  const auto trace = read_trace(folder.path("."));
+  ASSERT_FALSE(trace);
+  const std::string said = trace.error().text();
+  EXPECT_NE(said.find("iteration_10, "), std::string::npos) << said;
+  EXPECT_NE(said.find("iteration_30 and 1 more"), std::string::npos) << said;
+  EXPECT_EQ(said.find("empty"), std::string::npos) << said;
+}
+
 TEST(ReadTrace, OpensWhatTheImportersOpen) {
   const tests::TemporaryFolder folder;
   for (const char* name : {"drawn_gpu", "drawn_gpu.sqlite", "snapshot.pickle"}) {
