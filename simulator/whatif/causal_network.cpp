@@ -4,13 +4,14 @@
 #include <limits>
 #include <tuple>
 
-#include "simulator/whatif/stream_order.hpp"
+#include "simulator/whatif/full_queues.hpp"
+#include "traces/work_causes.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
 constexpr Moment kNoMoment = std::numeric_limits<Moment>::max();
-constexpr std::uint32_t kNoStream = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kWaitingCallNs = 5'000;  // at most, of a waiting call that need not wait
 
 // What is looked at, in the order of time; at the same time in the order of these phases.
 enum Phase : std::uint8_t { kCallEnds, kCallStarts, kWorkStarts, kStepBegins, kStepEnds };
@@ -30,12 +31,27 @@ struct Recorded {
   bool exists() const { return moment != kNoMoment; }
 };
 
+std::vector<traces::LaunchedWork> launched_works(const RecordedRun& run) {
+  std::vector<traces::LaunchedWork> works;
+  works.reserve(run.works.size());
+  for (const RecordedWork& work : run.works) {
+    works.push_back({work.start_ns, work.end_ns, traces::LaunchedWork::kNotLaunched, work.stream,
+                     run.rank_of(work)});
+    if (work.call == kNotRecorded) continue;
+    works.back().launched_ns = run.calls[static_cast<std::size_t>(work.call)].start_ns;
+  }
+  return works;
+}
+
 class NetworkBuilder {
  public:
   NetworkBuilder(const RecordedRun& run, Stragglers stragglers)
       : run_(run),
         stragglers_(stragglers),
-        order_(stream_order(run)),
+        works_(launched_works(run)),
+        causes_(traces::work_causes(
+            works_, run.is_own ? traces::kTolerancesOfThreads : traces::CauseTolerances{})),
+        queued_(full_queues(run)),
         ranks_(run.ranks),
         threads_(run.lane_ranks.size()),
         last_of_stream_(run.lane_ranks.size(), kNotRecorded),
@@ -130,65 +146,54 @@ class NetworkBuilder {
   }
 
   void start_work(std::uint32_t index) {
-    const RecordedWork& work = run_.works[index];
-    RankState& rank = ranks_[run_.rank_of(work)];
-    const DeviceTimes& device = order_.ranks[run_.rank_of(work)];
-    const std::int32_t before = order_.before[index];
-    const std::int64_t gap = before == kNotRecorded
-                                 ? std::numeric_limits<std::int64_t>::max()
-                                 : now_ - run_.works[static_cast<std::size_t>(before)].end_ns;
-    const bool follows = add_causes(work, device, rank, before, gap);
-    if (before != kNotRecorded) {
-      if (gap < 0 || follows) {
-        after_work(before, kStreamGap);
-      } else {
-        after_end(before, std::min(gap, device.gap_ns));
-      }
-    }
+    add_causes(index);
     if (arrows_.empty()) after(ActivityNetwork::kOrigin, kBefore, now_ - run_.start_ns);
     work_start_[index] = add_moment();
-    last_of_stream_[work.stream] = static_cast<std::int32_t>(index);
+    last_of_stream_[run_.works[index].stream] = static_cast<std::int32_t>(index);
     end_work(index);
   }
 
-  // All that lets work begin but the work before it in its stream, which it may follow as closely
-  // as it was recorded: then true.
-  bool add_causes(const RecordedWork& work, const DeviceTimes& device, const RankState& rank,
-                  std::int32_t before, std::int64_t gap) {
-    const bool is_far = gap > kFarNs;
-    const Moment launch =
-        work.call == kNotRecorded ? kNoMoment : call_start_[static_cast<std::size_t>(work.call)];
-    if (launch == kNoMoment) {
-      if (!is_far) return true;
-      if (rank.returned.exists()) {
-        after(rank.returned.moment, kUnknownLaunch, now_ - rank.returned.ns);
-      } else {
-        after(ActivityNetwork::kOrigin, kUnknownLaunch, now_ - run_.start_ns);
-      }
-      return false;
+  // What held the work up, and what else it could not do without.
+  void add_causes(std::uint32_t index) {
+    using Kind = traces::WorkCause::Kind;
+    const RecordedWork& work = run_.works[index];
+    const traces::WorkCause& cause = causes_.of[index];
+    const traces::WorkCauses::Device& device = causes_.devices[run_.rank_of(work)];
+    if (cause.kind == Kind::before || cause.kind == Kind::other) {
+      after_work(cause.work, cause.kind == Kind::before ? kStreamGap : kStreamWait);
     }
-    const std::int64_t launched = run_.calls[static_cast<std::size_t>(work.call)].start_ns;
-    const std::int64_t delay = now_ - launched;
-    const std::int64_t before_end = before == kNotRecorded
-                                        ? std::numeric_limits<std::int64_t>::min()
-                                        : run_.works[static_cast<std::size_t>(before)].end_ns;
-    if (is_far && delay > device.launch_latency_ns + kFarNs) {
-      const std::int32_t other =
-          last_over(device, now_ + kEventToleranceNs,
-                    std::max(now_ - order_.most_delay_ns, before_end), work.stream);
-      if (other != kNotRecorded) {
-        after_work(other, kStreamWait);
-        after(launch, kLaunchLatency, device.launch_latency_ns);
-        return false;
-      }
+    const bool is_explained = cause.kind != Kind::unexplained;
+    if (!is_explained) after_unexplained(work, cause.work);
+    if (cause.before != kNotRecorded && cause.kind != Kind::before) {
+      const std::int64_t gap = now_ - run_.works[static_cast<std::size_t>(cause.before)].end_ns;
+      if (gap < 0) after_work(cause.before, kStreamGap);
+      if (gap >= 0) after_end(cause.before, std::min(gap, device.gap_ns));
     }
-    const bool was_queued = before_end > launched;
-    if (was_queued && gap <= order_.most_delay_ns && delay >= device.launch_latency_ns) {
-      after(launch, kLaunchLatency, device.launch_latency_ns);
-      return true;
-    }
-    after(launch, kLaunchLatency, delay);
-    return false;
+    const Moment launch = launch_of(work);
+    if (launch == kNoMoment) return;
+    const std::int64_t delay = now_ - run_.calls[static_cast<std::size_t>(work.call)].start_ns;
+    after(launch, kLaunchLatency,
+          cause.kind == Kind::launch ? delay : std::min(delay, device.launch_latency_ns));
+  }
+
+  Moment launch_of(const RecordedWork& work) const {
+    return work.call == kNotRecorded ? kNoMoment : call_start_[static_cast<std::size_t>(work.call)];
+  }
+
+  // After whatever was over last: on the device since the launch or, where that is not recorded, on the host.
+  void after_unexplained(const RecordedWork& work, std::int32_t over) {
+    const Recorded& returned = ranks_[run_.rank_of(work)].returned;
+    const Moment launch = launch_of(work);
+    const std::int64_t launched = launch == kNoMoment
+                                      ? returned.ns
+                                      : run_.calls[static_cast<std::size_t>(work.call)].start_ns;
+    const bool on_device =
+        over != kNotRecorded && run_.works[static_cast<std::size_t>(over)].end_ns > launched;
+    if (on_device) return after_work(over, kUnexplained);
+    const Moment from = launch != kNoMoment ? launch : returned.moment;
+    if (from == kNoMoment)
+      return after(ActivityNetwork::kOrigin, kUnexplained, now_ - run_.start_ns);
+    after(from, kUnexplained, now_ - launched);
   }
 
   void after_end(std::int32_t work, std::int64_t ns) {
@@ -221,19 +226,6 @@ class NetworkBuilder {
       }
       result_.work_end[member] = add_moment();
     }
-  }
-
-  // The work of the rank that was over last in (since, until], except that of one stream.
-  std::int32_t last_over(const DeviceTimes& device, std::int64_t until, std::int64_t since,
-                         std::uint32_t except) const {
-    const auto end_of = [&](std::uint32_t work) { return run_.works[work].end_ns; };
-    auto at = std::upper_bound(device.by_end.begin(), device.by_end.end(), until,
-                               [&](std::int64_t ns, std::uint32_t w) { return ns < end_of(w); });
-    while (at != device.by_end.begin() && end_of(*--at) > since) {
-      const auto work = static_cast<std::int32_t>(*at);
-      if (run_.works[*at].stream != except && has_begun(work)) return work;
-    }
-    return kNotRecorded;
   }
 
   static ActivityId activity_of(const HostCall& call) {
@@ -275,23 +267,33 @@ class NetworkBuilder {
     if (call.waits()) {
       add_awaited(call, thread.at);
     } else {
-      const HostCall& innermost = run_.calls[thread.open.back()];
-      after(thread.at.moment, activity_of(innermost), now_ - thread.at.ns);
+      add_own_time(index, thread);
     }
     thread.at = {add_moment(), now_};
     std::erase(thread.open, index);
     if (thread.open.empty() && thread.is_at_work) rank.returned = thread.at;
   }
 
+  // What a call takes that returns as soon as it has done its work, or its stream's queue has room for that.
+  void add_own_time(std::uint32_t index, const Thread& thread) {
+    std::int64_t took = now_ - thread.at.ns;
+    if (!queued_.empty() && has_begun(queued_[index].room)) {
+      const QueuedLaunch& queued = queued_[index];
+      const auto room = static_cast<std::size_t>(queued.room);
+      if (queued.was_held()) took = std::min(took, queued.own_ns);
+      after(work_start_[room], kWait, queued.was_held() ? now_ - run_.works[room].start_ns : 0);
+    }
+    after(thread.at.moment, activity_of(run_.calls[thread.open.back()]), took);
+  }
+
   // What a call that waits has waited for, since the thread last did anything else.
   void add_awaited(const HostCall& call, const Recorded& since) {
-    const DeviceTimes& device = order_.ranks[run_.rank_of(call)];
     const std::int64_t took = now_ - since.ns;
     const std::int32_t awaited =
         call.kind == HostCall::Kind::copy
             ? (has_begun(call.work) ? call.work : kNotRecorded)
-            : last_over(device, now_ + kClockToleranceNs, since.ns, kNoStream);
-    if (awaited != kNotRecorded) {
+            : causes_.last_over(works_, run_.rank_of(call), now_ + kClockToleranceNs, since.ns);
+    if (awaited != kNotRecorded && has_begun(awaited)) {
       after(since.moment, kHost, std::min(took, kWaitingCallNs));
       after_work(awaited, kWait);
     } else {
@@ -342,7 +344,9 @@ class NetworkBuilder {
 
   const RecordedRun& run_;
   Stragglers stragglers_;
-  StreamOrder order_;
+  std::vector<traces::LaunchedWork> works_;  // the run's
+  traces::WorkCauses causes_;
+  std::vector<QueuedLaunch> queued_;  // by call; empty: no queue was full
   std::vector<RankState> ranks_;
   std::vector<Thread> threads_;
   std::vector<std::int32_t> last_of_stream_;

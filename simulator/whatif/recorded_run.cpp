@@ -8,7 +8,6 @@
 
 #include "models/program/operators.hpp"
 #include "simulator/fit/meetings.hpp"
-#include "simulator/whatif/stream_order.hpp"
 #include "traces/device_calls.hpp"
 #include "traces/launches.hpp"
 #include "traces/metadata.hpp"
@@ -99,7 +98,7 @@ class RunReader {
       const Event e = trace_.events[event];
       calls_of_events_[event] = static_cast<std::int32_t>(run_.calls.size());
       run_.calls.push_back({start, std::max(start, e.end_ns), static_cast<std::uint32_t>(e.lane),
-                            kind_of(e), kNotRecorded});
+                            kind_of(e), kNotRecorded, e.name});
     }
   }
 

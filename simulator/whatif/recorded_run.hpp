@@ -27,13 +27,13 @@ enum OtherActivity : ActivityId {
   kLaunchLatency,  // from the beginning of a launching call to that of its work
   kStreamGap,      // between two pieces of work of a stream
   kStreamWait,     // between the work that a stream waited for and its own
-  kUnknownLaunch,  // before work of which the recording does not show why it began when it did
+  kUnexplained,    // before work of which the recording does not show why it began when it did
   kBefore,         // before a rank's first event
   kOtherActivities
 };
 constexpr std::array<std::string_view, kOtherActivities> kOtherNames{
-    "(host)",       "(launch)",      "(wait)",           "(launch latency)",
-    "(stream gap)", "(stream wait)", "(unknown launch)", "(before the first event)"};
+    "(host)",       "(launch)",      "(wait)",        "(launch latency)",
+    "(stream gap)", "(stream wait)", "(unexplained)", "(before the first event)"};
 
 // Work that differs in nothing but its time.
 struct WorkClass {
@@ -44,6 +44,7 @@ struct WorkClass {
 };
 
 constexpr std::int32_t kNotRecorded = -1;
+constexpr std::int64_t kClockToleranceNs = 2'000;  // of the device's clock and the host's
 
 struct RecordedWork {
   std::int64_t start_ns = 0, end_ns = 0;
@@ -66,6 +67,7 @@ struct HostCall {
   std::uint32_t thread = 0;  // its lane
   Kind kind = Kind::other;
   std::int32_t work = kNotRecorded;  // the last that it launched
+  traces::StringId name = 0;
 
   bool waits() const { return kind >= Kind::copy; }
 };

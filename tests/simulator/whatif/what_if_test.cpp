@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -103,7 +104,7 @@ TEST(WhatIf, AStreamOfOurOwnRecordingsMayBeAThreadThatWakesUpLate) {
   const int host = draw.thread(), one = draw.stream(), other = draw.stream(0, "stream 20");
   draw.work(one, 6, 1006, draw.call(host, 0, 5), "first");
   draw.work(other, 1206, 1306, draw.call(host, 10, 15), "second");
-  EXPECT_EQ(span_us(draw, {"first=0.5"}), 1306) << "of a GPU: nothing had just ended";
+  EXPECT_EQ(path_of(ask(draw, {})).at("(unexplained)"), 200) << "of a GPU: nothing had just ended";
 
   traces::Trace own = draw.trace();
   own.metadata.erase("source");
@@ -116,6 +117,57 @@ TEST(WhatIf, AStreamOfOurOwnRecordingsMayBeAThreadThatWakesUpLate) {
   ASSERT_TRUE(answer) << answer.error().text();
   EXPECT_EQ(answer->unmatched_events, 0);
   EXPECT_EQ(answer->asked->span_ns, 806'000);
+  for (const PathPart& part : answer->critical_path) EXPECT_NE(part.name, "(unexplained)");
+}
+
+TEST(WhatIf, QueuedWorkFollowsItsStreamHoweverLongAgoItWasLaunched) {
+  DrawnRecording draw;
+  const int host = draw.thread(), stream = draw.stream();
+  double at = 6;
+  for (int i = 0; i < 20; ++i) {
+    draw.work(stream, at, at + 1000, draw.call(host, 10 * i, 10 * i + 5), "kernel");
+    at += 1000 + (i == 10 ? 50 : 1);  // once it stood still, of which nothing is recorded
+  }
+  EXPECT_EQ(span_us(draw, {}), 20074);
+  EXPECT_EQ(span_us(draw, {"*=0.5"}), 10074);
+  EXPECT_EQ(path_of(ask(draw, {})).at("(unexplained)"), 50);
+}
+
+TEST(WhatIf, WorkMayBeginShortlyBeforeWhatItWaitedForHasEnded) {
+  DrawnRecording draw;
+  const int host = draw.thread(), one = draw.stream(), other = draw.stream(0, "stream 20");
+  draw.work(one, 6, 1006, draw.call(host, 0, 5), "first");
+  draw.work(other, 1000, 1100, draw.call(host, 10, 15), "second");
+  EXPECT_EQ(span_us(draw, {"first=0.5"}), 6 + 497 + 100);
+}
+
+TEST(WhatIf, WorkMayBeginWhereWorkOfAnotherStreamLeavesRoom) {
+  DrawnRecording draw;
+  const int host = draw.thread(), one = draw.stream(), other = draw.stream(0, "stream 20");
+  draw.work(one, 6, 1006, draw.call(host, 0, 5), "first");
+  draw.work(other, 606, 1206, draw.call(host, 10, 15), "second");
+  EXPECT_EQ(span_us(draw, {"first=0.5"}), 6 + 300 + 600);
+}
+
+// 300 kernels of 100 us, launched 10 us apart until the queue takes no more than 200.
+TEST(WhatIf, AFullQueueHoldsTheHostBack) {
+  constexpr int kQueue = 200;
+  DrawnRecording draw;
+  const int host = draw.thread(), stream = draw.stream();
+  double now = 0, free = 6;
+  std::vector<double> starts;
+  for (std::size_t i = 0; i < 300; ++i) {
+    const double called = now + 5;
+    now = called + 5;
+    if (i >= kQueue) now = std::max(now, starts[i - kQueue] + 1);
+    starts.push_back(std::max(free + 1, called + 6));
+    free = starts.back() + 100;
+    draw.work(stream, starts.back(), free, draw.call(host, called, now), "kernel");
+  }
+  draw.work(stream, now + 1e6 + 6, now + 1e6 + 7, draw.call(host, now + 1e6, now + 1e6 + 5),
+            "late");
+  EXPECT_NEAR(span_us(draw, {"kernel=0"}), 1e6 + 300 * 10, 20) << "no launch is held";
+  EXPECT_NEAR(span_us(draw, {"kernel=2"}), 1e6 + 100 * 201, 300) << "the host waits twice as long";
 }
 
 TEST(WhatIf, WorkThatOverlapsInItsStreamMovesWithWhatTheOtherHadDone) {
