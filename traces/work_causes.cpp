@@ -1,8 +1,10 @@
 #include "traces/work_causes.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "models/base/statistics.hpp"
@@ -128,17 +130,18 @@ class CauseFinder {
     const WorkCauses::Device& device = causes_.devices[work.device];
     const std::int64_t gap = gap_of(work, cause.before), delay = delay_of(work);
     const bool queued = was_queued(work, cause.before);
+    const std::int32_t nearest = nearest_of_others(work, begun);
+    const std::int64_t distance = nearest == kNone ? kForever : distance_of(work, nearest);
     const auto set = [&cause](Kind kind, std::int32_t awaited) {
       cause.kind = kind;
       cause.work = awaited;
     };
+    if (work.was_told_to_wait && distance < std::min(gap, delay)) return set(Kind::other, nearest);
     if (queued && gap <= device.gap_ns + tolerances_.close_ns)
       return set(Kind::before, cause.before);
     if (!queued && delay <= device.launch_latency_ns + tolerances_.close_ns)
       return set(Kind::launch, kNone);
 
-    const std::int32_t nearest = nearest_of_others(work, begun);
-    const std::int64_t distance = nearest == kNone ? kForever : distance_of(work, nearest);
     if (distance <= tolerances_.close_ns) return set(Kind::other, nearest);
     if (queued && gap <= tolerances_.far_ns) return set(Kind::before, cause.before);
     if (!queued && delay <= device.launch_latency_ns + tolerances_.far_ns)
@@ -174,7 +177,71 @@ class CauseFinder {
   WorkCauses causes_;
 };
 
+// When a stream was told to wait: on the device's clock in our own recordings, when the host did so in others.
+class StreamWaits {
+ public:
+  explicit StreamWaits(const Trace& trace) {
+    for (std::size_t i = 0; i < trace.events.size(); ++i) {
+      const Event& e = trace.events[i];
+      if (e.kind == EventKind::wait) times_[static_cast<std::uint32_t>(e.lane)].push_back(e.end_ns);
+    }
+    for (auto& [stream, times] : times_) std::sort(times.begin(), times.end());
+  }
+
+  bool between(std::uint32_t stream, std::int64_t since, std::int64_t until) const {
+    const auto times = times_.find(stream);
+    if (times == times_.end()) return false;
+    const auto wait = std::upper_bound(times->second.begin(), times->second.end(), until);
+    return wait != times->second.begin() && *std::prev(wait) >= since;
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::vector<std::int64_t>> times_;
+};
+
 }  // namespace
+
+DeviceWork device_work(const Trace& trace, const Launches& launches) {
+  std::map<std::int32_t, std::uint32_t> devices;
+  for (const Lane& lane : trace.lanes) devices.try_emplace(lane.rank);
+  std::uint32_t count = 0;
+  for (auto& [rank, device] : devices) device = count++;
+
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t>> order;
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const Event& e = trace.events[i];
+    if (!is_device_work(e.kind) || !trace.lanes[static_cast<std::size_t>(e.lane)].device) continue;
+    order.emplace_back(e.start_ns, std::max(e.start_ns, e.end_ns), static_cast<std::uint32_t>(i));
+  }
+  std::sort(order.begin(), order.end());
+
+  const StreamWaits waits(trace);
+  std::vector<std::int32_t> last(trace.lanes.size(), kNone);
+  DeviceWork device;
+  device.works.reserve(order.size());
+  device.events.reserve(order.size());
+  for (const auto& [start, end, event] : order) {
+    const auto stream = static_cast<std::uint32_t>(trace.events[event].lane);
+    LaunchedWork work{
+        start, end, LaunchedWork::kNotLaunched, stream, devices.at(trace.lanes[stream].rank),
+        false};
+    if (const std::int32_t call = launches.of(event); call != Launches::kUnknown) {
+      work.launched_ns = trace.events[static_cast<std::size_t>(call)].start_ns;
+    }
+    const std::int32_t before =
+        std::exchange(last[stream], static_cast<std::int32_t>(device.works.size()));
+    constexpr std::int64_t kStart = std::numeric_limits<std::int64_t>::min();
+    const LaunchedWork* const previous =
+        before == kNone ? nullptr : &device.works[static_cast<std::size_t>(before)];
+    work.was_told_to_wait =
+        waits.between(stream, previous == nullptr ? kStart : previous->end_ns, start) ||
+        waits.between(stream, previous == nullptr ? kStart : previous->launched_ns,
+                      work.launched_ns);
+    device.works.push_back(work);
+    device.events.push_back(event);
+  }
+  return device;
+}
 
 std::int32_t WorkCauses::last_over(std::span<const LaunchedWork> works, std::uint32_t device,
                                    std::int64_t until, std::int64_t since) const {

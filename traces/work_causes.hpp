@@ -5,6 +5,8 @@
 // was told to wait for. A recording shows the launch and the stream's order, but seldom the rest. So, of work that
 // began at S:
 //
+//   Where its stream had been told to wait, the recording shows that, and work of another stream ended nearer to S than
+//   what was before it, it waited for that.
 //   Where its stream was still at work when it was launched, or its launch is not recorded, and the work before it
 //   ended just before S, it followed that.
 //   Where its stream was idle and a launch takes as long as from its own to S, it waited for nothing but that.
@@ -19,7 +21,8 @@
 #include <span>
 #include <vector>
 
-#include "traces/event.hpp"
+#include "traces/launches.hpp"
+#include "traces/trace.hpp"
 
 namespace foreshard::traces {
 
@@ -29,8 +32,16 @@ struct LaunchedWork {
   std::int64_t start_ns = 0, end_ns = 0;
   std::int64_t launched_ns = kNotLaunched;  // when the call that launched it began
   std::uint32_t stream = 0;                 // counted over all devices
-  std::uint32_t device = 0;
+  std::uint32_t device = 0;                 // one for each rank, from 0 on
+  bool was_told_to_wait = false;            // since the work before it in its stream
 };
+
+// The work of all devices by start, and which events that is.
+struct DeviceWork {
+  std::vector<LaunchedWork> works;
+  std::vector<std::uint32_t> events;  // indices into Trace::events
+};
+DeviceWork device_work(const Trace& trace, const Launches& launches);
 
 struct WorkCause {
   enum class Kind : std::uint8_t {

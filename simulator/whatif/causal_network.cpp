@@ -31,26 +31,13 @@ struct Recorded {
   bool exists() const { return moment != kNoMoment; }
 };
 
-std::vector<traces::LaunchedWork> launched_works(const RecordedRun& run) {
-  std::vector<traces::LaunchedWork> works;
-  works.reserve(run.works.size());
-  for (const RecordedWork& work : run.works) {
-    works.push_back({work.start_ns, work.end_ns, traces::LaunchedWork::kNotLaunched, work.stream,
-                     run.rank_of(work)});
-    if (work.call == kNotRecorded) continue;
-    works.back().launched_ns = run.calls[static_cast<std::size_t>(work.call)].start_ns;
-  }
-  return works;
-}
-
 class NetworkBuilder {
  public:
   NetworkBuilder(const RecordedRun& run, Stragglers stragglers)
       : run_(run),
         stragglers_(stragglers),
-        works_(launched_works(run)),
         causes_(traces::work_causes(
-            works_, run.is_own ? traces::kTolerancesOfThreads : traces::CauseTolerances{})),
+            run.launched, run.is_own ? traces::kTolerancesOfThreads : traces::CauseTolerances{})),
         queued_(full_queues(run)),
         ranks_(run.ranks),
         threads_(run.lane_ranks.size()),
@@ -289,10 +276,10 @@ class NetworkBuilder {
   // What a call that waits has waited for, since the thread last did anything else.
   void add_awaited(const HostCall& call, const Recorded& since) {
     const std::int64_t took = now_ - since.ns;
-    const std::int32_t awaited =
-        call.kind == HostCall::Kind::copy
-            ? (has_begun(call.work) ? call.work : kNotRecorded)
-            : causes_.last_over(works_, run_.rank_of(call), now_ + kClockToleranceNs, since.ns);
+    const std::int32_t awaited = call.kind == HostCall::Kind::copy
+                                     ? (has_begun(call.work) ? call.work : kNotRecorded)
+                                     : causes_.last_over(run_.launched, run_.rank_of(call),
+                                                         now_ + kClockToleranceNs, since.ns);
     if (awaited != kNotRecorded && has_begun(awaited)) {
       after(since.moment, kHost, std::min(took, kWaitingCallNs));
       after_work(awaited, kWait);
@@ -344,7 +331,6 @@ class NetworkBuilder {
 
   const RecordedRun& run_;
   Stragglers stragglers_;
-  std::vector<traces::LaunchedWork> works_;  // the run's
   traces::WorkCauses causes_;
   std::vector<QueuedLaunch> queued_;  // by call; empty: no queue was full
   std::vector<RankState> ranks_;

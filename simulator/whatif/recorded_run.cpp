@@ -35,8 +35,9 @@ class RunReader {
 
   RecordedRun read() {
     number_ranks();
-    read_events();
-    sort_works();
+    read_work();
+    read_calls();
+    find_span();
     relate_calls();
     find_meetings();
     return std::move(run_);
@@ -79,19 +80,25 @@ class RunReader {
     }
   }
 
-  void read_events() {
+  void read_work() {
+    traces::DeviceWork device = traces::device_work(trace_, launches_);
+    for (std::size_t w = 0; w < device.works.size(); ++w) {
+      traces::LaunchedWork& work = device.works[w];
+      work.device = run_.lane_ranks[work.stream];
+      run_.works.push_back({work.start_ns, work.end_ns, work.stream,
+                            activity_of(trace_.events[device.events[w]]), kNotRecorded,
+                            kNotRecorded, device.events[w]});
+    }
+    run_.launched = std::move(device.works);
+  }
+
+  void read_calls() {
     calls_of_events_.assign(trace_.events.size(), kNotRecorded);
     std::vector<std::pair<std::int64_t, std::uint32_t>> calls;  // by start
     for (std::size_t i = 0; i < trace_.events.size(); ++i) {
       const Event e = trace_.events[i];
-      const auto event = static_cast<std::uint32_t>(i);
-      if (traces::is_device_work(e.kind) && trace_.lanes[static_cast<std::size_t>(e.lane)].device) {
-        run_.works.push_back({e.start_ns, std::max(e.start_ns, e.end_ns),
-                              static_cast<std::uint32_t>(e.lane), activity_of(e), kNotRecorded,
-                              kNotRecorded, event});
-      } else if (is_call(e)) {
-        calls.emplace_back(e.start_ns, event);
-      }
+      if (!is_call(e)) continue;
+      calls.emplace_back(e.start_ns, static_cast<std::uint32_t>(i));
     }
     std::sort(calls.begin(), calls.end());
     for (const auto& [start, event] : calls) {
@@ -102,11 +109,7 @@ class RunReader {
     }
   }
 
-  void sort_works() {
-    std::sort(
-        run_.works.begin(), run_.works.end(), [](const RecordedWork& a, const RecordedWork& b) {
-          return std::tie(a.start_ns, a.end_ns, a.event) < std::tie(b.start_ns, b.end_ns, b.event);
-        });
+  void find_span() {
     if (run_.works.empty()) return;
     run_.start_ns = run_.works.front().start_ns;
     if (!run_.calls.empty()) run_.start_ns = std::min(run_.start_ns, run_.calls.front().start_ns);

@@ -16,6 +16,7 @@
 #include "models/base/error.hpp"
 #include "simulator/whatif/activity_network.hpp"
 #include "traces/trace.hpp"
+#include "traces/work_causes.hpp"
 
 namespace foreshard::simulator {
 
@@ -85,7 +86,9 @@ struct RecordedStep {
 
 struct RecordedRun {
   std::vector<RecordedWork> works;  // by start, then by end
-  std::vector<HostCall> calls;      // by start
+  std::vector<traces::LaunchedWork>
+      launched;                 // the same, for why each began; a device for each rank
+  std::vector<HostCall> calls;  // by start
   std::vector<RecordedMeeting> meetings;
   std::vector<RecordedStep> steps;        // those of the trace
   std::vector<WorkClass> classes;         // of activity kOtherActivities and those after it

@@ -15,7 +15,8 @@
 namespace foreshard::simulator {
 namespace {
 
-constexpr double kGate = 0.02;  // that a replay may be off
+constexpr double kGate = 0.02;            // that a replay may be off
+constexpr double kMostUnexplained = 0.1;  // of the span
 
 bool is_off(std::int64_t replayed, std::int64_t recorded) {
   return std::abs(static_cast<double>(replayed - recorded)) >
@@ -110,7 +111,8 @@ class Replay {
 
 }  // namespace
 
-std::string refusal(const ReplayTimes& recorded, const ReplayTimes& replayed) {
+std::string refusal(const ReplayTimes& recorded, const ReplayTimes& replayed,
+                    std::int64_t unexplained_ns) {
   const auto sentence = [](const char* what, std::int64_t before, std::int64_t after) {
     return std::string("simulated again unchanged, its ") + what + " is " + duration(after) +
            " instead of " + duration(before) + ", more than 2 % off";
@@ -119,7 +121,12 @@ std::string refusal(const ReplayTimes& recorded, const ReplayTimes& replayed) {
     return sentence("span", recorded.span_ns, replayed.span_ns);
   }
   const std::int64_t before = recorded.step_ns.value_or(0), after = replayed.step_ns.value_or(0);
-  return is_off(after, before) ? sentence("step", before, after) : "";
+  if (is_off(after, before)) return sentence("step", before, after);
+  const auto span = static_cast<double>(recorded.span_ns);
+  if (static_cast<double>(unexplained_ns) <= kMostUnexplained * span) return "";
+  return percent(static_cast<double>(unexplained_ns), span) +
+         " of its span lie before work of the device of which the recording does not show why it "
+         "began when it did, more than 10 %";
 }
 
 Result<WhatIfAnswer> what_if(const traces::Trace& trace, const WhatIfQuestion& question,
@@ -146,7 +153,10 @@ Result<WhatIfAnswer> what_if(const traces::Trace& trace, const WhatIfQuestion& q
     answer.recorded.step_ns = step;
   }
   answer.replayed = Replay(trace, *run, causes, unchanged).result();
-  answer.refusal = refusal(answer.recorded, answer.replayed);
+  std::vector<double> unexplained(factors->size(), 0.0);
+  unexplained[kUnexplained] = 1.0;
+  answer.unexplained_ns = Replay(trace, *run, causes, unexplained).result().span_ns;
+  answer.refusal = refusal(answer.recorded, answer.replayed, answer.unexplained_ns);
   if (!answer.refusal.empty()) return answer;
 
   if (question.changes.without_stragglers) causes = causal_network(*run, Stragglers::none);

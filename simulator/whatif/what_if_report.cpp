@@ -39,6 +39,7 @@ std::string what_if_json(const WhatIfAnswer& answer) {
                       {"critical_path", ordered_json::array()},
                       {"slack", ordered_json::array()},
                       {"unmatched_events", answer.unmatched_events},
+                      {"unexplained_ns", answer.unexplained_ns},
                       {"refusal", nullptr},
                       {"assumptions", answer.assumptions}};
   if (!answer.refusal.empty()) out["refusal"] = answer.refusal;
@@ -70,6 +71,10 @@ std::string what_if_text(const WhatIfAnswer& answer) {
   if (answer.unmatched_events > 0) {
     text += "Without their launch in the recording: " + plural(answer.unmatched_events, "piece") +
             " of work.\n";
+  }
+  if (answer.unexplained_ns > 0) {
+    text += "No change shortens " + duration(answer.unexplained_ns) +
+            ": the recording does not show why work of the device began no sooner.\n";
   }
   text += "\nCritical path of the span:\n";
   for (std::size_t i = 0; i < std::min(kShownParts, answer.critical_path.size()); ++i) {

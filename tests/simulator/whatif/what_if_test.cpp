@@ -102,8 +102,8 @@ TEST(WhatIf, AStreamWaitsForWhatHadJustEndedOnAnother) {
 TEST(WhatIf, AStreamOfOurOwnRecordingsMayBeAThreadThatWakesUpLate) {
   DrawnRecording draw;
   const int host = draw.thread(), one = draw.stream(), other = draw.stream(0, "stream 20");
-  draw.work(one, 6, 1006, draw.call(host, 0, 5), "first");
-  draw.work(other, 1206, 1306, draw.call(host, 10, 15), "second");
+  draw.work(one, 6, 3006, draw.call(host, 0, 5), "first");
+  draw.work(other, 3206, 3306, draw.call(host, 10, 15), "second");
   EXPECT_EQ(path_of(ask(draw, {})).at("(unexplained)"), 200) << "of a GPU: nothing had just ended";
 
   traces::Trace own = draw.trace();
@@ -116,7 +116,7 @@ TEST(WhatIf, AStreamOfOurOwnRecordingsMayBeAThreadThatWakesUpLate) {
   const auto answer = what_if(own, {*parse_changes({"first=0.5"}, {}), {}}, "");
   ASSERT_TRUE(answer) << answer.error().text();
   EXPECT_EQ(answer->unmatched_events, 0);
-  EXPECT_EQ(answer->asked->span_ns, 806'000);
+  EXPECT_EQ(answer->asked->span_ns, 1'806'000);
   for (const PathPart& part : answer->critical_path) EXPECT_NE(part.name, "(unexplained)");
 }
 
@@ -279,11 +279,13 @@ TEST(WhatIf, NothingCanBeAskedWhereNoDeviceWorks) {
 }
 
 TEST(WhatIf, NothingCanBeAskedOfAReplayThatIsOff) {
-  EXPECT_EQ(refusal({100, 1000}, {102, 1020}), "");
-  EXPECT_NE(refusal({100, 1000}, {100, 1021}).find("span"), std::string::npos);
-  EXPECT_NE(refusal({100, 1000}, {97, 1000}).find("step"), std::string::npos);
-  EXPECT_NE(refusal({100, 1000}, {std::nullopt, 1000}), "");
-  EXPECT_EQ(refusal({std::nullopt, 1000}, {std::nullopt, 1000}), "");
+  EXPECT_EQ(refusal({100, 1000}, {102, 1020}, 0), "");
+  EXPECT_NE(refusal({100, 1000}, {100, 1021}, 0).find("span"), std::string::npos);
+  EXPECT_NE(refusal({100, 1000}, {97, 1000}, 0).find("step"), std::string::npos);
+  EXPECT_NE(refusal({100, 1000}, {std::nullopt, 1000}, 0), "");
+  EXPECT_EQ(refusal({std::nullopt, 1000}, {std::nullopt, 1000}, 0), "");
+  EXPECT_EQ(refusal({100, 1000}, {100, 1000}, 100), "");
+  EXPECT_NE(refusal({100, 1000}, {100, 1000}, 101).find("10.1 % of its span"), std::string::npos);
 }
 
 }  // namespace
