@@ -243,6 +243,12 @@ DeviceWork device_work(const Trace& trace, const Launches& launches) {
   return device;
 }
 
+CauseTolerances tolerances_of(const Trace& trace) {
+  const auto source = trace.metadata.find("source");
+  const bool is_own = source == trace.metadata.end() || source->second.empty();
+  return is_own ? kTolerancesOfThreads : CauseTolerances{};
+}
+
 std::int32_t WorkCauses::last_over(std::span<const LaunchedWork> works, std::uint32_t device,
                                    std::int64_t until, std::int64_t since) const {
   if (device >= devices.size()) return kNone;

@@ -66,6 +66,9 @@ struct CauseTolerances {
 // Of our own recordings, whose streams may be threads that wake up late where they share cores.
 constexpr CauseTolerances kTolerancesOfThreads{3'000, 1'000'000, 1'000, false};
 
+// Those by which the work of a trace is to be read.
+CauseTolerances tolerances_of(const Trace& trace);
+
 struct WorkCauses {
   struct Device {
     std::vector<std::uint32_t> by_end;  // its works

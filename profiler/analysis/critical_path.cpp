@@ -7,6 +7,7 @@
 
 #include "traces/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
+#include "traces/work_causes.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -52,10 +53,15 @@ class PathFinder {
         launches_(launches),
         lanes_(trace.lanes.size()),
         is_counted_(trace.events.size()),
-        collectives_(traces::collectives(trace)) {
+        collectives_(traces::collectives(trace)),
+        device_(traces::device_work(trace, launches)),
+        causes_(traces::work_causes(device_.works, traces::tolerances_of(trace))),
+        work_of_(trace.events.size(), kNobody) {
+    for (std::size_t w = 0; w < device_.events.size(); ++w) {
+      work_of_[device_.events[w]] = static_cast<std::int32_t>(w);
+    }
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
       const Event& e = trace.events[i];
-      if (e.kind == EventKind::wait) waits_[e.lane].push_back(e.end_ns);
       if (!is_on_paths(e.kind)) continue;
       lanes_[static_cast<std::size_t>(e.lane)].events.push_back(static_cast<std::int32_t>(i));
       sides_[{rank_of(e), lane_of(e).device}].events.push_back(static_cast<std::int32_t>(i));
@@ -65,7 +71,6 @@ class PathFinder {
     }
     for (ByEnd& lane : lanes_) sort(lane);
     for (auto& [side, by_end] : sides_) sort(by_end);
-    for (auto& [lane, ends] : waits_) std::sort(ends.begin(), ends.end());
     find_calls();
   }
 
@@ -216,34 +221,32 @@ class PathFinder {
           before != kNobody && event(before).start_ns >= event(parent(at)).start_ns;
       if (is_sibling) return before;
     }
+    const std::int32_t work = work_of_[static_cast<std::size_t>(at)];
+    if (work != kNobody) return cause_of_work(at, causes_.of[static_cast<std::size_t>(work)]);
     const Event& e = event(at);
     const std::int64_t begun = std::min(e.start_ns, until);
     const traces::Lane& lane = lane_of(e);
-    std::int32_t last = lane.device
-                            ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, begun, at)
-                            : last_of(lane.rank, false, begun);
-    const std::int32_t launch = launches_.of(static_cast<std::size_t>(at));
-    if (launch != Launches::kUnknown && event(launch).start_ns < begun) {
-      // A call may still be returning when its work has begun.
-      if (last == kNobody || event(launch).end_ns > event(last).end_ns) last = launch;
-    }
-    // A launch takes no longer than that: what begins later has waited for another stream, said or not.
-    constexpr std::int64_t kLaunchNs = 10'000;
-    const bool is_late = last != kNobody && begun - event(last).end_ns > kLaunchNs;
-    if (lane.device && (is_late || was_told_to_wait(e, last))) {
-      return later(last, last_of(lane.rank, true, begun));
-    }
-    return last;
+    const std::int32_t last =
+        lane.device ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, begun, at)
+                    : last_of(lane.rank, false, begun);
+    return later(last, launch_of(at, begun));
   }
 
-  // Whether the stream met a wait between the event before and this one.
-  bool was_told_to_wait(const Event& e, std::int32_t before) const {
-    const auto waits = waits_.find(e.lane);
-    if (waits == waits_.end()) return false;
-    const auto wait = std::upper_bound(waits->second.begin(), waits->second.end(), e.start_ns);
-    if (wait == waits->second.begin()) return false;
-    return before == kNobody || event(before).lane != e.lane ||
-           *std::prev(wait) >= event(before).end_ns;
+  std::int32_t cause_of_work(std::int32_t at, const traces::WorkCause& cause) const {
+    using Kind = traces::WorkCause::Kind;
+    const std::int32_t launch = launch_of(at, event(at).start_ns);
+    if (cause.kind == Kind::launch) return launch;
+    const std::int32_t awaited =
+        cause.work == kNobody
+            ? kNobody
+            : static_cast<std::int32_t>(device_.events[static_cast<std::size_t>(cause.work)]);
+    return cause.kind == Kind::unexplained ? later(launch, awaited) : awaited;
+  }
+
+  // The call that launched the event; nobody where it had not begun by then.
+  std::int32_t launch_of(std::int32_t at, std::int64_t begun) const {
+    const std::int32_t launch = launches_.of(static_cast<std::size_t>(at));
+    return launch != Launches::kUnknown && event(launch).start_ns < begun ? launch : kNobody;
   }
 
   // Of all streams of a rank, or of all its host threads.
@@ -255,12 +258,14 @@ class PathFinder {
   const traces::Trace& trace_;
   const Launches& launches_;
   std::vector<ByEnd> lanes_;
-  std::map<std::pair<std::int32_t, bool>, ByEnd> sides_;     // of a rank: its device's, its host's
-  std::vector<Calls> calls_;                                 // of each event
-  std::vector<bool> is_counted_;                             // likewise: in its part
-  std::map<std::int32_t, std::vector<std::int64_t>> waits_;  // of a lane, their ends
+  std::map<std::pair<std::int32_t, bool>, ByEnd> sides_;  // of a rank: its device's, its host's
+  std::vector<Calls> calls_;                              // of each event
+  std::vector<bool> is_counted_;                          // likewise: in its part
   std::vector<traces::Collective> collectives_;
   std::unordered_map<std::int32_t, std::size_t> collective_of_;
+  traces::DeviceWork device_;
+  traces::WorkCauses causes_;
+  std::vector<std::int32_t> work_of_;  // of each event, where it is work of a device
   std::map<std::pair<traces::StringId, std::string>, PathPart> parts_;
 };
 

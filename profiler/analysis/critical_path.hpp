@@ -5,13 +5,13 @@
 // A trace records what ran when, not why, so the chain is followed backwards from the end by rules.
 // What an event waited for is whichever of these was over last:
 //
-//   the event before it on its stream, or on any host thread of its rank
+//   the event before it on any host thread of its rank
 //   for what an operator called: what that operator called before; an operator itself is on the path
 //   only while nothing it called was at work
-//   the call that launched it (Launches), for work of the device
 //   for a collective, on all ranks together: what the rank that came last did before it
-//   for work that began when its stream had to wait, or when the host had been blocked:
-//   the work of the rank's other streams that was over last
+//
+// For work of a device that is what traces/work_causes.hpp concludes: its launch, the work before it in
+// its stream, or work of another stream.
 //
 // The time between two events of the chain belongs to the later one, as waiting; but between two of
 // one host thread it is the thread's own, in code that the recording does not show, such as Python's.
