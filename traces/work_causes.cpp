@@ -180,9 +180,9 @@ class CauseFinder {
 // When a stream was told to wait: on the device's clock in our own recordings, when the host did so in others.
 class StreamWaits {
  public:
-  explicit StreamWaits(const Trace& trace) {
-    for (std::size_t i = 0; i < trace.events.size(); ++i) {
-      const Event& e = trace.events[i];
+  StreamWaits(const Trace& trace, std::span<const std::uint32_t> events) {
+    for (const std::uint32_t event : events) {
+      const Event& e = trace.events[event];
       if (e.kind == EventKind::wait) times_[static_cast<std::uint32_t>(e.lane)].push_back(e.end_ns);
     }
     for (auto& [stream, times] : times_) std::sort(times.begin(), times.end());
@@ -202,20 +202,33 @@ class StreamWaits {
 }  // namespace
 
 DeviceWork device_work(const Trace& trace, const Launches& launches) {
+  std::vector<std::uint32_t> events;
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const Event& e = trace.events[i];
+    const bool is_asked = is_device_work(e.kind) || e.kind == EventKind::wait;
+    if (is_asked && trace.lanes[static_cast<std::size_t>(e.lane)].device) {
+      events.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  return device_work(trace, launches, events);
+}
+
+DeviceWork device_work(const Trace& trace, const Launches& launches,
+                       std::span<const std::uint32_t> events) {
   std::map<std::int32_t, std::uint32_t> devices;
   for (const Lane& lane : trace.lanes) devices.try_emplace(lane.rank);
   std::uint32_t count = 0;
   for (auto& [rank, device] : devices) device = count++;
 
   std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t>> order;
-  for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    const Event& e = trace.events[i];
-    if (!is_device_work(e.kind) || !trace.lanes[static_cast<std::size_t>(e.lane)].device) continue;
-    order.emplace_back(e.start_ns, std::max(e.start_ns, e.end_ns), static_cast<std::uint32_t>(i));
+  for (const std::uint32_t event : events) {
+    const Event& e = trace.events[event];
+    if (e.kind == EventKind::wait) continue;
+    order.emplace_back(e.start_ns, std::max(e.start_ns, e.end_ns), event);
   }
   std::sort(order.begin(), order.end());
 
-  const StreamWaits waits(trace);
+  const StreamWaits waits(trace, events);
   std::vector<std::int32_t> last(trace.lanes.size(), kNone);
   DeviceWork device;
   device.works.reserve(order.size());

@@ -42,6 +42,9 @@ struct DeviceWork {
   std::vector<std::uint32_t> events;  // indices into Trace::events
 };
 DeviceWork device_work(const Trace& trace, const Launches& launches);
+// Of these events alone, which are work of devices or waits of their streams.
+DeviceWork device_work(const Trace& trace, const Launches& launches,
+                       std::span<const std::uint32_t> events);
 
 struct WorkCause {
   enum class Kind : std::uint8_t {

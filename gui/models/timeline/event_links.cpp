@@ -4,6 +4,7 @@
 
 #include "gui/models/timeline/lane_events.hpp"
 #include "profiler/analysis/matched_events.hpp"
+#include "traces/work_causes.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -19,26 +20,43 @@ Event at(const traces::Trace& trace, EventIndex index) {
   return trace.events[static_cast<std::size_t>(index)];
 }
 
-// Of a lane: the work that was over last by that moment, and the first begun from it on; another than
-// the event itself, which may have no length. Events of a lane that overlap are few.
-std::optional<EventIndex> last_over(const traces::Trace& trace, LaneEvents lane, std::int64_t ns,
-                                    EventIndex except) {
+// Of a lane: what had begun last by that moment, but for how a stream waits no more than this.
+constexpr std::ptrdiff_t kLooksBack = 64;
+
+void add_begun(const traces::Trace& trace, LaneEvents lane, std::int64_t ns,
+               std::vector<std::uint32_t>& events) {
   const auto begin = trace.events.begin();
   const auto first = begin + static_cast<std::ptrdiff_t>(lane.first);
-  auto from =
+  const auto later =
       std::upper_bound(first, begin + static_cast<std::ptrdiff_t>(lane.end), ns,
                        [](std::int64_t t, const Event& event) { return t < event.start_ns; });
-  constexpr int kLooksBack = 64;
-  std::optional<EventIndex> last;
-  for (int n = 0; n < kLooksBack && from != first; ++n) {
-    --from;
-    const auto index = static_cast<EventIndex>(from - begin);
-    if (from->end_ns > ns || !is_work(*from) || index == except) continue;
-    if (!last || from->end_ns > at(trace, *last).end_ns) last = index;
+  for (auto at = later - std::min(kLooksBack, later - first); at != later; ++at) {
+    const EventKind kind = Event(*at).kind;
+    if (!traces::is_device_work(kind) && kind != EventKind::wait) continue;
+    events.push_back(static_cast<std::uint32_t>(at - begin));
   }
-  return last;
 }
 
+// The work that kept an event of a device waiting, by traces/work_causes.hpp; nothing where that was its launch or is
+// not known.
+std::optional<EventIndex> awaited(const LaneSet& lanes, EventIndex index,
+                                  const std::vector<std::int32_t>& streams) {
+  const traces::Trace& trace = lanes.trace();
+  std::vector<std::uint32_t> events;
+  for (const std::int32_t stream : streams) {
+    add_begun(trace, events_of(trace, stream), at(trace, index).start_ns, events);
+  }
+  const traces::DeviceWork device = traces::device_work(trace, lanes.launches(), events);
+  const auto own = std::find(device.events.begin(), device.events.end(), index);
+  if (own == device.events.end()) return std::nullopt;
+  const traces::WorkCauses causes = traces::work_causes(device.works, traces::tolerances_of(trace));
+  const traces::WorkCause& cause = causes.of[static_cast<std::size_t>(own - device.events.begin())];
+  using Kind = traces::WorkCause::Kind;
+  if (cause.kind != Kind::before && cause.kind != Kind::other) return std::nullopt;
+  return static_cast<EventIndex>(device.events[static_cast<std::size_t>(cause.work)]);
+}
+
+// Of a lane the first work begun from that moment on; another than the event itself, which may have no length.
 std::optional<EventIndex> first_begun(const traces::Trace& trace, LaneEvents lane, std::int64_t ns,
                                       EventIndex except) {
   const auto begin = trace.events.begin();
@@ -104,14 +122,10 @@ EventLinks links_of(const LaneSet& lanes, EventIndex index) {
     links.launched_by = launch;
   }
   if (!lane.device) return links;
-  for (const std::int32_t stream : streams_of(trace, lane.rank)) {
-    const LaneEvents range = events_of(trace, stream);
-    const auto before = last_over(trace, range, event.start_ns, index);
-    if (before &&
-        (!links.waited_for || at(trace, *before).end_ns > at(trace, *links.waited_for).end_ns)) {
-      links.waited_for = before;
-    }
-    const auto after = first_begun(trace, range, event.end_ns, index);
+  const std::vector<std::int32_t> streams = streams_of(trace, lane.rank);
+  links.waited_for = awaited(lanes, index, streams);
+  for (const std::int32_t stream : streams) {
+    const auto after = first_begun(trace, events_of(trace, stream), event.end_ns, index);
     if (after && (!links.then || at(trace, *after).start_ns < at(trace, *links.then).start_ns)) {
       links.then = after;
     }

@@ -14,9 +14,10 @@ using EventIndex = std::int32_t;  // into Trace::events
 
 struct EventLinks {
   std::optional<EventIndex> launched_by;
-  std::optional<EventIndex> waited_for;  // over last before it began: its stream's, or another's
-  std::optional<EventIndex> then;        // of its rank, the first that began once it was over
-  std::vector<EventIndex> partners;      // the same collective on other ranks
+  std::optional<EventIndex>
+      waited_for;                    // the work that kept it waiting: its stream's, or another's
+  std::optional<EventIndex> then;    // of its rank, the first that began once it was over
+  std::vector<EventIndex> partners;  // the same collective on other ranks
 };
 EventLinks links_of(const LaneSet& lanes, EventIndex event);
 
