@@ -58,6 +58,7 @@ Result<RecordedBy> recorded_by(const simulator::CostTable& costs, Asked& asked) 
     }
   }
   recorded.operators = operators_in(costs.question);
+  recorded.is_accelerator = costs.is_accelerator;
   return recorded;
 }
 
