@@ -136,7 +136,7 @@ Result<Asked> QuestionOptions::asked() const {
   if (plan.empty()) return asked;
   auto file = read_any_plan(plan, asked.ranks);
   if (!file) return tl::unexpected(file.error());
-  if (file->is_foreign()) note(plan + ": " + conversion_origin(*file));
+  if (file->is_foreign() && !is_quiet) note(plan + ": " + conversion_origin(*file));
   asked.plan = std::move(*file);
   return asked;
 }

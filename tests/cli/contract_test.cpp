@@ -348,6 +348,30 @@ TEST(Contract, QuietLeavesWarningsOnly) {
   EXPECT_EQ(std::count(warned.err.begin(), warned.err.end(), '\n'), 1) << warned.err;
 }
 
+TEST(Contract, QuietLeavesOutWhereAPlanCameFrom) {
+  const Workplace place;
+  place.write("zero.json", R"({"train_micro_batch_size_per_gpu": 1,
+                               "zero_optimization": {"stage": 3}, "bf16": {"enabled": true}})");
+  const std::vector<std::vector<std::string>> commands{
+      {"plan", "--from", "zero.json"},
+      {"program", "--model", "model", "--ranks", "2", "--plan", "zero.json", "--machine",
+       "h100-sxm"},
+      {"predict", "--model", "model", "--ranks", "2", "--plan", "zero.json", "--machine",
+       "h100-sxm"}};
+  for (std::vector<std::string> command : commands) {
+    EXPECT_NE(place.run(command).err.find("foreshard: note: zero.json"), std::string::npos);
+    command.emplace_back("-q");
+    const Outcome quiet = place.run(command);
+    EXPECT_EQ(quiet.status, 0) << quiet.err;
+    EXPECT_EQ(quiet.err.find("note:"), std::string::npos) << quiet.err;
+  }
+  EXPECT_EQ(place
+                .run({"collective", "--machine", "h100-sxm", "--kind", "all_gather", "--bytes",
+                      "1MiB", "--ranks", "8", "--quiet"})
+                .status,
+            0);
+}
+
 TEST(Contract, WithoutAPlanEveryKeyHasItsDefault) {
   const Workplace place;
   place.write("defaults.toml", place.run({"plan", "--defaults"}).out);
