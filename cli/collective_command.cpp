@@ -48,6 +48,7 @@ class Collective : public Command {
   int ranks_ = 0;
   std::optional<int> nodes_;
   double network_gb_s_ = 0;
+  bool is_quiet_ = false;  // of every command that answers; this one has nothing to leave out
   JsonOutput json_;
 };
 
@@ -219,6 +220,7 @@ void Collective::add_to(Options& options) {
   options.choice("--algorithm", algorithm_, {"ring", "tree", "nvls", "nvlstree", "pat"},
                  {"ALGORITHM", "algorithm, as NCCL_ALGO forces one", false, "NCCL's own choice"});
   options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
+  options.quiet(is_quiet_);
   json_.add_to(options);
 }
 

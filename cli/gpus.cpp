@@ -108,7 +108,7 @@ Result<DeviceTraits> own_device(const std::string& device, const AttentionChoice
     if (traits) return attention.apply(*traits);
     return fail("--machine", machine->id,
                 "has no GPU that Foreshard's kernels are made for; expected an NVIDIA GPU of "
-                "compute capability 8.0 or later, or --device cpu");
+                "compute capability 8.0 or later, --device cpu or PyTorch's operators");
   }
   auto gpus = gpus_of_this_machine();
   if (!gpus) return tl::unexpected(gpus.error());

@@ -12,13 +12,13 @@ namespace foreshard::cli {
 namespace {
 
 // A plan of this or another tool, warned of on standard error.
-Result<ConvertedPlan> read_plan(const std::string& path) {
+Result<ConvertedPlan> read_plan(const std::string& path, bool is_quiet) {
   auto read = read_any_plan(path);
   if (!read) return read;
   Result<Plan> plan = completed(*read);
   if (!plan) return tl::unexpected(plan.error());
   read->plan = std::move(*plan);
-  if (read->is_foreign()) note(path + ": " + conversion_origin(*read));
+  if (read->is_foreign() && !is_quiet) note(path + ": " + conversion_origin(*read));
   for (const std::string& warning : conversion_warnings(*read)) warn(warning);
   for (const std::string& warning : settings_without_effect(read->plan)) {
     warn(path + ": " + warning);
@@ -45,7 +45,7 @@ class PlanCommand : public Command {
   Result<int> print(const std::string& text) const;
   Result<int> check() const;
 
-  bool wants_defaults_ = false, wants_markdown_ = false;
+  bool wants_defaults_ = false, wants_markdown_ = false, is_quiet_ = false;
   std::string checked_, from_, output_;
 };
 
@@ -73,6 +73,7 @@ void PlanCommand::add_to(Options& options) {
        "Trainer, axolotl or LLaMA-Factory: every key is written out, with what could not "
        "be carried over"});
   options.output("-o,--output", output_, {"FILE", "write to FILE instead of standard output"});
+  options.quiet(is_quiet_);
 }
 
 Result<int> PlanCommand::print(const std::string& text) const {
@@ -81,7 +82,7 @@ Result<int> PlanCommand::print(const std::string& text) const {
 }
 
 Result<int> PlanCommand::check() const {
-  const auto read = read_plan(checked_);
+  const auto read = read_plan(checked_, is_quiet_);
   if (!read) return tl::unexpected(read.error());
   return written(show(checked_ + ": valid\n"));
 }
@@ -101,7 +102,7 @@ Result<int> PlanCommand::run() {
   if (wants_defaults_) {
     return print(wants_markdown_ ? plan_reference_markdown() : commented_default_plan());
   }
-  const auto read = read_plan(from_);
+  const auto read = read_plan(from_, is_quiet_);
   if (!read) return tl::unexpected(read.error());
   const std::string report = read->is_foreign() ? as_comments(conversion_report(*read)) : "";
   return print(report + to_toml(read->plan));

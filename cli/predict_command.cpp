@@ -164,6 +164,7 @@ void Predict::add_to(Options& options) {
                   "(.gz: compressed)"});
   options.whole_number("--rank", rank_, {0, 999'999},
                        {"RANK", "rank of --memory-events and --memory-snapshot"});
+  options.quiet(question_.is_quiet);
   json_.add_to(options);
 }
 

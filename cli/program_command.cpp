@@ -118,6 +118,7 @@ void PrintProgram::add_to(Options& options) {
   attention_.add_to(options);
   options.whole_number("--rank", rank_, {0, 999'999}, {"RANK", "rank whose program to print"});
   options.whole_number("--step", step_, {0, INT64_MAX}, {"STEP", "step to print; 0 is the set-up"});
+  options.quiet(question_.is_quiet);
   json_.add_to(options);
 }
 

@@ -83,7 +83,7 @@ class Train : public Command {
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
-  bool poisons_ = false, tunes_ = false, is_quiet_ = false;
+  bool poisons_ = false, tunes_ = false;
 };
 
 // Of everything that decides what is computed and exchanged; equal builds hash alike. Not of paths,
@@ -131,7 +131,8 @@ Result<void> Train::check_options() const {
 
 Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
-  auto asked = question_.load([&](const auto&, const auto&) { return Result<DeviceTraits>(own_device); });
+  auto asked =
+      question_.load([&](const auto&, const auto&) { return Result<DeviceTraits>(own_device); });
   if (!asked) return tl::unexpected(asked.error());
   Job* const job = &asked->job;
   if (job->plan.operators != OperatorSetName::foreshard) {
@@ -228,10 +229,11 @@ tl::expected<TrainingResult, int> Train::train_here(
   }
   auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory);
   if (!ok) return tl::unexpected(complain(ok.error(), kRunFailed));
-  if (leads && !is_quiet_ && gpus) announce(inputs.job, *gpus, *inputs.options.gpu_libraries);
-  if (leads && !is_quiet_ && !gpus) announce(inputs.job, inputs.options.threads_per_rank);
+  if (leads && !question_.is_quiet && gpus)
+    announce(inputs.job, *gpus, *inputs.options.gpu_libraries);
+  if (leads && !question_.is_quiet && !gpus) announce(inputs.job, inputs.options.threads_per_rank);
   catch_signals();
-  Progress progress(inputs.options.steps, is_quiet_);
+  Progress progress(inputs.options.steps, question_.is_quiet);
   inputs.options.on_step = [&progress](const executor::StepReport& step) {
     progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
                                      duration((step.end - step.start).count()).c_str()));
@@ -359,7 +361,7 @@ void Train::add_to(Options& options) {
   options.output("--trace", trace_, {"TRACE", "record the run as a trace (.fst)"});
   options.flag("--poison", poisons_,
                "overwrite memory the moment it is freed, to find use after free");
-  options.quiet(is_quiet_);
+  options.quiet(question_.is_quiet);
   json_.add_to(options);
 }
 

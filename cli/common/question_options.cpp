@@ -58,6 +58,7 @@ Result<RecordedBy> recorded_by(const simulator::CostTable& costs, Asked& asked) 
     }
   }
   recorded.operators = operators_in(costs.question);
+  recorded.is_accelerator = costs.is_accelerator;
   return recorded;
 }
 
@@ -135,7 +136,7 @@ Result<Asked> QuestionOptions::asked() const {
   if (plan.empty()) return asked;
   auto file = read_any_plan(plan, asked.ranks);
   if (!file) return tl::unexpected(file.error());
-  if (file->is_foreign()) note(plan + ": " + conversion_origin(*file));
+  if (file->is_foreign() && !is_quiet) note(plan + ": " + conversion_origin(*file));
   asked.plan = std::move(*file);
   return asked;
 }

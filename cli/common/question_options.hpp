@@ -24,6 +24,7 @@ struct AskedJob {
 struct QuestionOptions {
   Asked said;
   std::string plan, operators, question;
+  bool is_quiet = false;
 
   // --model, --plan, --ranks, --nodes and --deterministic: what can be run here. `may_be_stored`: with
   // --question none of them is needed.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/plan/plan_words.hpp"
+#include "models/sharding/pytorch_device.hpp"
 
 namespace foreshard {
 namespace {
@@ -95,11 +96,18 @@ Result<Question> question_of(const Asked& asked, const RecordedBy& recorded,
   question.plan = std::move(*plan);
   if (asked.is_deterministic) question.plan.pytorch.deterministic = true;
 
-  const bool has_gpu = question.machine && !is_tpu(*question.machine);
+  const bool has_gpu = question.machine ? !is_tpu(*question.machine) : recorded.is_accelerator;
   const std::string device = !asked.device.empty() ? asked.device : has_gpu ? "cuda" : "cpu";
   if (operators == OperatorSetName::foreshard) {
-    auto traits = own_device(device, question.machine);
-    if (!traits) return tl::unexpected(traits.error());
+    const bool is_unknown_gpu = asked.device.empty() && has_gpu && !question.machine;
+    auto traits = own_device(
+        device, is_unknown_gpu ? std::optional(default_pytorch_machine()) : question.machine);
+    if (!traits) {
+      Error error = traits.error();
+      // Nobody named the machine: the costs were recorded on it.
+      if (error.file == "--machine" && asked.machine.empty()) error.file = asked.costs;
+      return tl::unexpected(std::move(error));
+    }
     question.own_device = *traits;
   }
   question.ranks = asked.ranks;

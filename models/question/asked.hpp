@@ -36,6 +36,7 @@ struct Asked {
 struct RecordedBy {
   std::optional<Machine> machine;
   std::optional<OperatorSetName> operators;
+  bool is_accelerator = false;  // of a machine that may not be in the catalogue
 };
 
 // What Foreshard's operators run on by `device` and machine: a GPU of that machine, or else of this one.

@@ -1,11 +1,29 @@
 #include "profiler/report/format.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "models/base/utf8.hpp"
 
 namespace foreshard::profiler {
+
+std::size_t report_width() {
+  constexpr std::size_t kNarrowest = 40, kWithoutTerminal = 100;
+  winsize terminal{};
+  if (const char* const columns = std::getenv("COLUMNS")) {
+    std::from_chars(columns, columns + std::strlen(columns), terminal.ws_col);
+  } else if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) != 0) {
+    return kWithoutTerminal;
+  }
+  return terminal.ws_col == 0 ? kWithoutTerminal
+                              : std::max<std::size_t>(terminal.ws_col, kNarrowest);
+}
 
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -36,6 +54,7 @@ std::string wrap(const std::string& given, std::size_t indent) {
     }
     return false;
   };
+  const std::size_t most = report_width();
   std::string lines;
   std::size_t column = 0;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -43,7 +62,7 @@ std::string wrap(const std::string& given, std::size_t indent) {
     while (end < text.size() && is_unit(end + 1))
       end = std::min(text.find(' ', end + 1), text.size());
     const std::string word = text.substr(begin, end - begin);
-    if (column > indent && column + 1 + width(word) > kReportWidth) {
+    if (column > indent && column + 1 + width(word) > most) {
       lines += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (begin > 0) {

@@ -10,7 +10,8 @@
 
 namespace foreshard::profiler {
 
-constexpr std::size_t kReportWidth = 100;
+// Of lines: that of the terminal on standard output, or COLUMNS where it is set; without either 100.
+std::size_t report_width();
 
 std::string join(const std::vector<std::string>& parts, const std::string& between);
 
@@ -20,7 +21,7 @@ std::size_t width(std::string_view text);
 // At most `most` characters, of which "…" stands for those left out.
 std::string truncate(const std::string& text, std::size_t most, std::size_t kept_at_end = 0);
 
-// Lines of at most kReportWidth characters, those after the first indented.
+// Lines of at most report_width() characters, those after the first indented.
 std::string wrap(const std::string& text, std::size_t indent = 0);
 
 // The highest of the values that fall into each of `columns` as a bar of eight heights, of which the

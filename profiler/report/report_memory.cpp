@@ -135,7 +135,7 @@ std::string memory_at_the_peak(const RankAnalysis& rank) {
     table_rows.push_back(std::move(row));
   }
   widths[0] = std::max(widths[0], width(kTitle));
-  std::size_t room = kReportWidth - 2 * widths.size();
+  std::size_t room = report_width() - 2 * widths.size();
   for (std::size_t k = 0; k < 5; ++k) room -= std::min(room, widths[k]);
   TextTable table({kTitle, "bytes", "share", "blocks", "bytes", "held by"}, {0, 5});
   for (auto& row : table_rows) {

@@ -40,7 +40,9 @@ ChosenCosts chosen_costs(const Job& job, const PredictionOptions& options) {
                            : ChosenCosts{machine_costs(machine, job.ranks, job.nodes), false, ""};
   const bool has_recordings = options.costs != nullptr && !options.costs->regimes.empty();
   if (!is_pytorch && has_recordings) chosen.assumption = mismatch(job, *options.costs);
-  if (!is_pytorch || job.machine) return chosen;
+  const bool is_of_unknown_gpu =
+      has_recordings && options.costs->is_accelerator && job.device.kind == DeviceKind::cuda;
+  if (job.machine || !(is_pytorch || is_of_unknown_gpu)) return chosen;
   chosen.assumption =
       is_named
           ? "the job's device is not in the catalogue: workspaces are those of an " + machine.name

@@ -147,6 +147,20 @@ TEST(Contract, RecordFitPredictCompareInspectExport) {
   EXPECT_GT(timeline["traceEvents"].size(), 100u);
 }
 
+TEST(Contract, CostsOfAGpuWithoutKernelsOfOursAreRefusedByTheirFile) {
+  const Workplace place;
+  place.run_json(job("train", 2, {"--steps", "3", "--trace", "run.fst"}));
+  ASSERT_EQ(place.run({"fit", "run.fst", "-o", "costs.json"}).status, 0);
+  json costs = read_json(place.path("costs.json"));
+  costs["machine"]["accelerator"] = true;
+  costs["machine"]["name"] = "Tesla V100-SXM2-16GB";
+  place.write("costs.json", costs.dump());
+  const Outcome refused = place.run(job("predict", 2, {"--costs", "costs.json"}));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("costs.json: v100-sxm2-16: has no GPU"), std::string::npos)
+      << refused.err;
+}
+
 TEST(Contract, UnknownCostsAreNoTimeAndAMachineMakesThemOne) {
   const Workplace place;
   place.run_json(job("train", 2, {"--steps", "3", "--trace", "run.fst"}));
@@ -176,6 +190,9 @@ TEST(Contract, UnknownCostsAreNoTimeAndAMachineMakesThemOne) {
   const Outcome text = place.run(job("predict", 2, {"--costs", "costs.json"}));
   EXPECT_NE(text.out.find("unknown"), std::string::npos) << text.out;
   EXPECT_NE(text.err.find("all_gather"), std::string::npos) << text.err;
+  // Its operators are those for a GPU, not for this machine's processor.
+  EXPECT_NE(text.err.find("the job's device is not in the catalogue"), std::string::npos)
+      << text.err;
   EXPECT_NE(text.err.find("--machine"), std::string::npos) << text.err;
   // Neither compare nor inspect takes its trace for a time.
   EXPECT_TRUE(
@@ -329,6 +346,30 @@ TEST(Contract, QuietLeavesWarningsOnly) {
   const Outcome warned = place.run(job("train", 2, {"--steps", "2", "-q"}));
   EXPECT_TRUE(warned.err.starts_with("foreshard: warning: ")) << warned.err;
   EXPECT_EQ(std::count(warned.err.begin(), warned.err.end(), '\n'), 1) << warned.err;
+}
+
+TEST(Contract, QuietLeavesOutWhereAPlanCameFrom) {
+  const Workplace place;
+  place.write("zero.json", R"({"train_micro_batch_size_per_gpu": 1,
+                               "zero_optimization": {"stage": 3}, "bf16": {"enabled": true}})");
+  const std::vector<std::vector<std::string>> commands{
+      {"plan", "--from", "zero.json"},
+      {"program", "--model", "model", "--ranks", "2", "--plan", "zero.json", "--machine",
+       "h100-sxm"},
+      {"predict", "--model", "model", "--ranks", "2", "--plan", "zero.json", "--machine",
+       "h100-sxm"}};
+  for (std::vector<std::string> command : commands) {
+    EXPECT_NE(place.run(command).err.find("foreshard: note: zero.json"), std::string::npos);
+    command.emplace_back("-q");
+    const Outcome quiet = place.run(command);
+    EXPECT_EQ(quiet.status, 0) << quiet.err;
+    EXPECT_EQ(quiet.err.find("note:"), std::string::npos) << quiet.err;
+  }
+  EXPECT_EQ(place
+                .run({"collective", "--machine", "h100-sxm", "--kind", "all_gather", "--bytes",
+                      "1MiB", "--ranks", "8", "--quiet"})
+                .status,
+            0);
 }
 
 TEST(Contract, WithoutAPlanEveryKeyHasItsDefault) {

@@ -41,6 +41,7 @@ std::string contents(const std::filesystem::path& file) {
   ::dup2(nothing, 0);
   ::dup2(to_out, 1);
   ::dup2(to_err, 2);
+  ::unsetenv("COLUMNS");  // reports are as wide as whoever runs the tests has it
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> pointers;
   for (auto& word : command) pointers.push_back(word.data());

@@ -1,4 +1,6 @@
 // The report for a person: what stands first, how it reads, and that it fits on a screen.
+#include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -171,7 +173,7 @@ TEST(Report, FitsOnAScreen) {
   std::istringstream lines(report_text(analyse(t.trace)));
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
-    EXPECT_LE(width(line), kReportWidth) << line;
+    EXPECT_LE(width(line), report_width()) << line;
   }
   EXPECT_LE(count, 60);
 }
@@ -198,7 +200,7 @@ TEST(Format, KeepsFiguresWithTheirUnits) {
   for (int i = 0; i < 40; ++i) text += "12.3 GiB, 45.6 % of ";
   std::istringstream lines(wrap(text, 2));
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_LE(width(line), kReportWidth);
+    EXPECT_LE(width(line), report_width());
     EXPECT_FALSE(line.starts_with("  GiB") || line.starts_with("  %")) << line;
   }
   EXPECT_EQ(sparkline({0, 1, 4, 8, 8, 2}, 8, 3), "▁██");
@@ -206,6 +208,25 @@ TEST(Format, KeepsFiguresWithTheirUnits) {
   EXPECT_EQ(duration(1'234'000'000), "1.23 s");
   EXPECT_EQ(duration(12'345'678), "12.3 ms");
   EXPECT_EQ(duration(1'234), "1.23 us");
+}
+
+// The widest line of a long text under COLUMNS.
+std::size_t widest_line(const char* columns) {
+  ::setenv("COLUMNS", columns, 1);
+  std::string text;
+  for (int word = 0; word < 100; ++word) text += "abc ";
+  std::istringstream lines(wrap(text));
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, width(line));
+  ::unsetenv("COLUMNS");
+  return widest;
+}
+
+TEST(Format, LinesAreAsLongAsTheTerminalIsWide) {
+  EXPECT_EQ(widest_line("63"), 63u);
+  EXPECT_EQ(widest_line("200"), 199u);
+  EXPECT_EQ(widest_line("1"), 39u) << "too narrow for a report";
+  EXPECT_EQ(widest_line("wide"), 99u);
 }
 
 TEST(ReportSentences, NameWhatIsExposedAndWhoIsLate) {
