@@ -21,6 +21,8 @@ class Collector {
 
   void use(const RawEvent& raw);
 
+  bool has_lanes() const { return lanes_.size() > 0; }
+
   // That the streams seen so far are of, -1 without any.
   std::int64_t device() const { return device_; }
 

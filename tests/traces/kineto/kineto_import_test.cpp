@@ -311,6 +311,41 @@ TEST(KinetoImport, ProcessesThatOverlapOrDifferAreRanks) {
   }
 }
 
+// A launch and its kernel, with the numbers that each process begins with.
+std::string labelled_launch(const std::string& label, int launch, int kernel) {
+  const auto event = [&](int at, const std::string& process, const std::string& rest) {
+    return R"({"ph":"X","ts":)" + std::to_string(at) + R"(,"dur":2,"pid":"[)" + label + "] " +
+           process + R"(",)" + rest + "}";
+  };
+  return event(
+             launch, "40",
+             R"("cat":"cuda_runtime","name":"cudaLaunchKernel","tid":4,"args":{"correlation":1})") +
+         "," +
+         event(
+             kernel, "0",
+             R"("cat":"kernel","name":"k","tid":7,"args":{"device":0,"stream":7,"correlation":1})");
+}
+
+TEST(KinetoImport, LabelledProcessesOfAMergedFileAreRanks) {
+  const std::string merged = R"({"schemaVersion":1,"traceEvents":[)" +
+                             labelled_launch("TP01", 100, 105) + "," +
+                             labelled_launch("TP00", 50, 150) + "]}";
+  const TemporaryFolder folder;
+  const auto traces = import_kineto({folder.write("merged-rank3.json", merged)});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->size(), 1U);
+  const Trace& trace = traces->at(0);
+  EXPECT_EQ(trace.metadata.at("ranks"), "2");
+  EXPECT_EQ(trace.metadata.at("files").find('\n'), std::string::npos) << "it is one file";
+  std::map<std::int32_t, std::map<EventKind, std::int64_t>> starts;
+  for (const Event& event : trace.events) {
+    starts[trace.lanes[static_cast<std::size_t>(event.lane)].rank][event.kind] = event.start_ns;
+  }
+  ASSERT_EQ(starts.size(), 2U);
+  EXPECT_EQ(starts[0][EventKind::compute] - starts[0][EventKind::runtime], 100 * kMicrosecond);
+  EXPECT_EQ(starts[1][EventKind::compute] - starts[1][EventKind::runtime], 5 * kMicrosecond);
+}
+
 TEST(KinetoImport, RanksComeFromNamesOrFromOrder) {
   const TemporaryFolder folder;
   const auto traces = import_kineto({folder.write("x-rank-7.json", one_event(4, "")),
