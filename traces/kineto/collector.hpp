@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,8 @@ class Collector {
   using Blocks = std::vector<std::vector<Entry>>;
 
   void drop(std::string_view reason, std::string_view detail = {});
-  void use_complete(const RawEvent& raw);
+  void use_slice(const RawEvent& raw);
+  void use_end(const RawEvent& raw);
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
   void use_flow(const RawEvent& raw);
@@ -53,7 +55,8 @@ class Collector {
   bool keeps_stacks_;
   std::int64_t device_ = -1;
   LaneTable lanes_;
-  std::vector<Blocks> blocks_;  // by lane
+  std::vector<Blocks> blocks_;                              // by lane
+  std::map<LaneTable::Location, std::vector<Entry>> open_;  // of each thread, the innermost last
   Collected out_;
   KeyMemo keys_{out_.strings};
 };

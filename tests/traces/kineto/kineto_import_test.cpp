@@ -176,6 +176,28 @@ TEST(KinetoImport, RecordingsOf2021) {
   EXPECT_TRUE(trace.memory[0].on_host);
 }
 
+TEST(KinetoImport, BeginningsAndEndsOfAThreadArePairsThatNest) {
+  const auto mark = [](const std::string& phase, int at, int thread, const std::string& name) {
+    return R"({"ph":")" + phase + R"(","ts":)" + std::to_string(at) + R"(,"pid":3,"tid":)" +
+           std::to_string(thread) + R"(,"cat":"FEE","name":")" + name + R"("})";
+  };
+  const Trace trace = import_text(
+      R"({"traceEvents":[)" + mark("E", 1, 8, "never begun") + "," + mark("B", 10, 8, "outer") +
+      "," + mark("B", 12, 9, "other thread") + "," + mark("B", 13, 8, "inner") + "," +
+      mark("E", 15, 8, "") + "," + mark("E", 20, 8, "") + "," + mark("E", 30, 9, "") + "," +
+      mark("B", 40, 9, "never ended") + "]}");
+  ASSERT_EQ(trace.events.size(), 3U);
+  for (const auto& [name, microseconds] :
+       {std::pair("outer", 10), std::pair("inner", 2), std::pair("other thread", 18)}) {
+    const Event& event = event_named(trace, name);
+    EXPECT_EQ(event.end_ns - event.start_ns, microseconds * kMicrosecond) << name;
+    EXPECT_EQ(event.kind, EventKind::range) << name;
+  }
+  const std::map<std::string, std::int64_t> dropped{{"beginnings of events without an end", 1},
+                                                    {"ends of events without a beginning", 1}};
+  EXPECT_EQ(trace.dropped, dropped);
+}
+
 TEST(KinetoImport, MetadataMayComeLast) {
   const std::string event =
       R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":"12.5","dur":1e1,"args":{}})";
