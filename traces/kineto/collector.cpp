@@ -161,6 +161,7 @@ void Collector::use_slice(const RawEvent& raw) {
                                              duration.whole >= 0 && duration.whole <= kLatestNs);
   if (!has_duration || start.whole < kEarliest) return drop(kImpossibleTime);
   const bool on_device = is_on_device(category);
+  if (on_device && device_ < 0) device_ = device_of(raw);
   const std::int32_t lane = on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread);
   auto& [event, links] =
       is_beginning ? open_[LaneTable::place(raw.process, raw.thread)].emplace_back() : add(lane);
@@ -196,12 +197,15 @@ void Collector::use_end(const RawEvent& raw) {
   add(entry.event.lane) = entry;
 }
 
+std::int64_t Collector::device_of(const RawEvent& raw) {
+  return raw.device != kAbsent ? raw.device : LaneTable::number(raw.process);
+}
+
 std::int32_t Collector::stream_of(const RawEvent& raw) {
   constexpr std::int64_t kMaxStreams = std::int64_t{1} << 31;  // more is CUDA's word for all
-  const std::int64_t device = raw.device != kAbsent ? raw.device : LaneTable::number(raw.process);
+  const std::int64_t device = device_of(raw);
   std::int64_t stream = raw.stream != kAbsent ? raw.stream : LaneTable::number(raw.thread);
   if (stream < 0 || stream >= kMaxStreams) stream = -1;
-  if (device_ < 0) device_ = device;
   return lanes_.stream(device, stream);
 }
 

@@ -45,6 +45,7 @@ class Collector {
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
   void use_flow(const RawEvent& raw);
+  static std::int64_t device_of(const RawEvent& raw);
   std::int32_t stream_of(const RawEvent& raw);
   void describe_collective(const RawEvent& raw, Event& event);
   void describe_host(const RawEvent& raw, Event& event, EventLinks& links);

@@ -101,6 +101,18 @@ TEST(KinetoImport, FlowsLinkWorkThatHasNoCorrelation) {
   EXPECT_TRUE(trace.dropped.empty());
 }
 
+TEST(KinetoImport, TheDeviceIsThatOfItsWorkWhereverFlowsEnd) {
+  const Trace trace = import_text(kineto_file(
+      R"json(
+{"ph": "X", "cat": "cuda_runtime", "name": "call", "pid": 7, "tid": 7, "ts": 5, "dur": 2, "args": {"correlation": 3}},
+{"ph": "s", "id": 3, "pid": 7, "tid": 7, "ts": 5, "cat": "ac2g", "name": "ac2g"},
+{"ph": "f", "id": 3, "pid": 7, "tid": 7, "ts": 20, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "work", "pid": 1, "tid": 1, "ts": 20, "dur": 9, "args": {"device": 1, "correlation": 3}})json",
+      R"("deviceProperties": [{"id": 0, "name": "first"}, {"id": 1, "name": "second"}],
+)"));
+  EXPECT_EQ(trace.metadata.at("device.0"), "second");
+}
+
 TEST(KinetoImport, ProductsOfAutogradAreGradients) {
   const Trace trace = import_text(kineto_sample());
   std::map<std::string, int> keys;
