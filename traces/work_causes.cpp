@@ -143,9 +143,13 @@ class CauseFinder {
       return set(Kind::launch, kNone);
 
     if (distance <= tolerances_.close_ns) return set(Kind::other, nearest);
-    if (queued && gap <= tolerances_.far_ns) return set(Kind::before, cause.before);
-    if (!queued && delay <= device.launch_latency_ns + tolerances_.far_ns)
-      return set(Kind::launch, kNone);
+    if (queued && gap <= tolerances_.far_ns) {
+      return distance < gap ? set(Kind::other, nearest) : set(Kind::before, cause.before);
+    }
+    if (const std::int64_t late = delay - device.launch_latency_ns;
+        !queued && late <= tolerances_.far_ns) {
+      return distance < late ? set(Kind::other, nearest) : set(Kind::launch, kNone);
+    }
     if (nearest != kNone) return set(Kind::other, nearest);
     if (tolerances_.may_leave_room) {
       const std::int32_t running = begun.first_not_over(work.start_ns, is_other_than(work));

@@ -5,15 +5,16 @@
 // was told to wait for. A recording shows the launch and the stream's order, but seldom the rest. So, of work that
 // began at S:
 //
-//   Where its stream had been told to wait, the recording shows that, and work of another stream ended nearer to S than
-//   what was before it, it waited for that.
 //   Where its stream was still at work when it was launched, or its launch is not recorded, and the work before it
 //   ended just before S, it followed that.
 //   Where its stream was idle and a launch takes as long as from its own to S, it waited for nothing but that.
-//   Otherwise it waited for another stream: for what ended closest to S. A kernel may begin some microseconds
+//   Otherwise it waited for another stream: for what ended nearest to S. A kernel may begin some microseconds
 //   before the recorded end of what it waited for, and, where no work ended near S, in the midst of work that left
 //   room for it only then.
 //   Where no other stream was at work, nothing recorded explains it.
+//
+// A stream that the recording shows to have been told to wait did so. Of two explanations that leave a few
+// microseconds open, the one holds that leaves less.
 #pragma once
 
 #include <cstdint>

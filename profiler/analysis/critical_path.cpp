@@ -101,7 +101,7 @@ class PathFinder {
       }
       if (over < until) {
         const bool is_of_the_host =
-            before != kNobody && event(before).lane == e.lane && !lane_of(e).device;
+            !lane_of(e).device && (before == kNobody || !lane_of(event(before)).device);
         PathPart& gap = is_of_the_host ? part(kBetweenOperators, name(EventKind::host))
                                        : part(e.name, "waiting");
         ++gap.count;

@@ -14,7 +14,7 @@
 // its stream, or work of another stream.
 //
 // The time between two events of the chain belongs to the later one, as waiting; but between two of
-// one host thread it is the thread's own, in code that the recording does not show, such as Python's.
+// a host it is the host's own, in code that the recording does not show, such as Python's.
 #pragma once
 
 #include <cstdint>

@@ -11,11 +11,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   namespace kineto = foreshard::traces::kineto;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto bytes = foreshard::traces::inflated(foreshard::traces::bytes_in_memory(input));
-  const auto recording = kineto::read_recording(*bytes, "rank1.json", {});
-  if (recording) {
-    fuzz::require_trace_laws(recording->trace);
+  const auto recordings = kineto::read_recordings(*bytes, "rank1.json", {});
+  if (recordings) {
+    fuzz::require(!recordings->empty());
+    for (const kineto::Recording& recording : *recordings) {
+      fuzz::require_trace_laws(recording.trace);
+    }
   } else {
-    fuzz::require(recording.error().text().find("rank1.json") != std::string::npos);
+    fuzz::require(recordings.error().text().find("rank1.json") != std::string::npos);
   }
   return 0;
 }

@@ -28,9 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace foreshard;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto bytes = traces::inflated(traces::bytes_in_memory(input));
-  const auto recording = traces::kineto::read_recording(*bytes, "rank1.json", {});
-  if (!recording) return 0;
-  const auto answer = simulator::what_if(recording->trace, question(size), "rank1.json");
+  const auto recordings = traces::kineto::read_recordings(*bytes, "rank1.json", {});
+  if (!recordings) return 0;
+  const auto answer = simulator::what_if(recordings->front().trace, question(size), "rank1.json");
   if (!answer) {
     fuzz::require(answer.error().text().find("rank1.json") != std::string::npos);
     return 0;

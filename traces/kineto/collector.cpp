@@ -92,6 +92,7 @@ EventKind kind_of(Category category, std::string_view name) {
 
 constexpr std::size_t kFirstBlock = 2, kLargestBlock = 4096;  // events
 constexpr std::int64_t kAbsent = RawEvent::kAbsent;
+constexpr const char* kImpossibleTime = "events with an impossible time or duration";
 constexpr std::int64_t kMostCollectives = std::int64_t{1} << 48;  // more is damage
 
 // What is earlier, well before the epoch, is damage.
@@ -130,7 +131,9 @@ StringId Collector::intern(const CostKey& key) {
 
 void Collector::use(const RawEvent& raw) {
   switch (raw.phase.size() == 1 ? raw.phase[0] : '?') {
-    case 'X': return use_complete(raw);
+    case 'X':
+    case 'B': return use_slice(raw);
+    case 'E': return use_end(raw);
     case 'i':
     case 'I': return use_instant(raw);
     case 'M': return use_metadata(raw);
@@ -141,21 +144,28 @@ void Collector::use(const RawEvent& raw) {
   }
 }
 
-void Collector::use_complete(const RawEvent& raw) {
-  const Category category = category_of(raw.category);
+// A whole slice, or the beginning of one. PyTorch writes whole ones; beginnings are of programs that
+// have categories of their own.
+void Collector::use_slice(const RawEvent& raw) {
+  const bool is_beginning = raw.phase == "B";
+  Category category = category_of(raw.category);
+  if (category == Category::unknown && is_beginning) category = Category::annotation;
   if (category == Category::unknown) return drop("events of category", raw.category);
   if (category == Category::profiler) return drop("profiler spans");
   if (category == Category::stack && !keeps_stacks_)
     return drop("python_function events (--no-stacks)");
   ExactTime start, duration;
   if (!parse_time(raw.timestamp, start)) return drop("events without a timestamp");
-  if (raw.duration.empty()) return drop("events without a duration");
-  if (!parse_time(raw.duration, duration) || duration.whole < 0 || duration.whole > kLatestNs ||
-      start.whole < kEarliest) {
-    return drop("events with an impossible time or duration");
-  }
+  if (!is_beginning && raw.duration.empty()) return drop("events without a duration");
+  const bool has_duration = is_beginning || (parse_time(raw.duration, duration) &&
+                                             duration.whole >= 0 && duration.whole <= kLatestNs);
+  if (!has_duration || start.whole < kEarliest) return drop(kImpossibleTime);
   const bool on_device = is_on_device(category);
-  auto& [event, links] = add(on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread));
+  if (on_device && device_ < 0) device_ = device_of(raw);
+  const std::int32_t lane = on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread);
+  auto& [event, links] =
+      is_beginning ? open_[LaneTable::place(raw.process, raw.thread)].emplace_back() : add(lane);
+  event.lane = lane;
   event.start_ns = start.rounded();
   event.end_ns = (start + duration).rounded();
   event.name = out_.strings.intern(raw.name);
@@ -175,12 +185,27 @@ void Collector::use_complete(const RawEvent& raw) {
   }
 }
 
+void Collector::use_end(const RawEvent& raw) {
+  std::vector<Entry>& open = open_[LaneTable::place(raw.process, raw.thread)];
+  if (open.empty()) return drop("ends of events without a beginning");
+  Entry entry = open.back();
+  open.pop_back();
+  ExactTime end;
+  if (!parse_time(raw.timestamp, end)) return drop("events without a timestamp");
+  if (end.rounded() < entry.event.start_ns) return drop(kImpossibleTime);
+  entry.event.end_ns = end.rounded();
+  add(entry.event.lane) = entry;
+}
+
+std::int64_t Collector::device_of(const RawEvent& raw) {
+  return raw.device != kAbsent ? raw.device : LaneTable::number(raw.process);
+}
+
 std::int32_t Collector::stream_of(const RawEvent& raw) {
   constexpr std::int64_t kMaxStreams = std::int64_t{1} << 31;  // more is CUDA's word for all
-  const std::int64_t device = raw.device != kAbsent ? raw.device : LaneTable::number(raw.process);
+  const std::int64_t device = device_of(raw);
   std::int64_t stream = raw.stream != kAbsent ? raw.stream : LaneTable::number(raw.thread);
   if (stream < 0 || stream >= kMaxStreams) stream = -1;
-  if (device_ < 0) device_ = device;
   return lanes_.stream(device, stream);
 }
 
@@ -263,6 +288,9 @@ void Collector::use_flow(const RawEvent& raw) {
 }
 
 Collected Collector::finish(std::int64_t base_ns) {
+  for (const auto& [thread, open] : open_) {
+    for (std::size_t i = 0; i < open.size(); ++i) drop("beginnings of events without an end");
+  }
   out_.lanes = lanes_.lanes(out_.strings);
   blocks_.resize(lanes_.size());
   std::size_t events = 0;

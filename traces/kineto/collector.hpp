@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ class Collector {
 
   void use(const RawEvent& raw);
 
+  bool has_lanes() const { return lanes_.size() > 0; }
+
   // That the streams seen so far are of, -1 without any.
   std::int64_t device() const { return device_; }
 
@@ -37,10 +40,12 @@ class Collector {
   using Blocks = std::vector<std::vector<Entry>>;
 
   void drop(std::string_view reason, std::string_view detail = {});
-  void use_complete(const RawEvent& raw);
+  void use_slice(const RawEvent& raw);
+  void use_end(const RawEvent& raw);
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
   void use_flow(const RawEvent& raw);
+  static std::int64_t device_of(const RawEvent& raw);
   std::int32_t stream_of(const RawEvent& raw);
   void describe_collective(const RawEvent& raw, Event& event);
   void describe_host(const RawEvent& raw, Event& event, EventLinks& links);
@@ -51,7 +56,8 @@ class Collector {
   bool keeps_stacks_;
   std::int64_t device_ = -1;
   LaneTable lanes_;
-  std::vector<Blocks> blocks_;  // by lane
+  std::vector<Blocks> blocks_;                              // by lane
+  std::map<LaneTable::Location, std::vector<Entry>> open_;  // of each thread, the innermost last
   Collected out_;
   KeyMemo keys_{out_.strings};
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <new>
 #include <numeric>
 #include <set>
@@ -102,12 +103,14 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
                   std::int64_t origin_ns) {
   RunDescription description;
   Metadata& more = description.more;
+  std::string file;
   std::int64_t mapped = 0, unmapped = 0, unrelated = 0, mended = 0, is_complete = 1;
   for (const std::size_t index : run) {
     const Recording& recording = recordings[index];
     const std::string rank = std::to_string(*recording.rank);
     description.ranks = std::max({description.ranks, recording.world_size, *recording.rank + 1});
-    more["files"] += (more["files"].empty() ? "" : "\n") + recording.file;
+    if (recording.file != file) more["files"] += (file.empty() ? "" : "\n") + recording.file;
+    file = recording.file;
     if (!recording.device.empty()) more["device." + rank] = recording.device;
     if (!recording.host.empty()) more["host." + rank] = recording.host;
     if (!recording.incomplete_reason.empty()) {
@@ -246,12 +249,13 @@ class FilesRead {
   std::int64_t done_ = 0, total_ = 0;
 };
 
-Result<kineto::Recording> read_file(const std::string& file, const ImportOptions& options,
-                                    FilesRead& progress) {
+Result<std::vector<kineto::Recording>> read_file(const std::string& file,
+                                                 const ImportOptions& options,
+                                                 FilesRead& progress) {
   try {
     auto bytes = open_bytes(file, kExpected, progress.counter());
     if (!bytes) return tl::unexpected(bytes.error());
-    return kineto::read_recording(**bytes, file, options);
+    return kineto::read_recordings(**bytes, file, options);
   } catch (const std::bad_alloc&) {
     return fail(file, "", "does not fit into memory; expected fewer events");
   }
@@ -264,21 +268,19 @@ Result<void> read_folder(const std::string& folder, const ImportOptions& options
   if (!files) return tl::unexpected(files.error());
   const std::size_t before = recordings.size();
   Error first;
+  std::int64_t others = 0;
   for (const std::string& file : *files) {
-    auto recording = read_file(file, options, progress);
+    auto read = read_file(file, options, progress);
     if (options.stop.stop_requested()) return reading_stopped(folder);
-    if (recording) {
-      recordings.push_back(std::move(*recording));
-    } else if (first.message.empty()) {
-      first = recording.error();
+    if (read) {
+      std::ranges::move(*read, std::back_inserter(recordings));
+    } else {
+      ++others;
+      if (first.message.empty()) first = read.error();
     }
   }
   if (recordings.size() == before) return tl::unexpected(first);
-  if (!first.message.empty()) {
-    const std::size_t others = files->size() - (recordings.size() - before);
-    recordings.back().trace.dropped["files that are not recordings"] =
-        static_cast<std::int64_t>(others);
-  }
+  if (others > 0) recordings.back().trace.dropped["files that are not recordings"] = others;
   return {};
 }
 
@@ -296,9 +298,9 @@ Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
       }
       continue;
     }
-    auto recording = read_file(path, options, progress);
-    if (!recording) return tl::unexpected(recording.error());
-    recordings.push_back(std::move(*recording));
+    auto read = read_file(path, options, progress);
+    if (!read) return tl::unexpected(read.error());
+    std::ranges::move(*read, std::back_inserter(recordings));
   }
   if (recordings.empty()) return fail("", "", "no file was given; expected one or more recordings");
   std::vector<Trace> traces;

@@ -36,7 +36,7 @@ std::int32_t LaneTable::add(const LaneKey& key) {
 
 std::int32_t LaneTable::thread(std::string_view process, std::string_view thread) {
   if (last_host_lane_ == kNone || process != last_process_ || thread != last_thread_) {
-    last_host_lane_ = add({false, {number(process), number(thread)}});
+    last_host_lane_ = add({false, place(process, thread)});
     last_process_ = process;
     last_thread_ = thread;
   }

@@ -14,12 +14,18 @@ namespace foreshard::traces::kineto {
 
 class LaneTable {
  public:
+  using Location =
+      std::pair<std::int64_t, std::int64_t>;  // process and thread, or device and stream
+
   // `process` and `thread` as they stand in the file: numbers, or words such as "stream 7".
   std::int32_t thread(std::string_view process, std::string_view thread);
   std::int32_t stream(std::int64_t device, std::int64_t stream);
 
   // The number at a word's end; words without one have numbers of their own.
   static std::int64_t number(std::string_view word);
+  static Location place(std::string_view process, std::string_view thread) {
+    return {number(process), number(thread)};
+  }
 
   void name_process(std::string_view process, std::string_view name);
   void name_thread(std::string_view process, std::string_view thread, std::string_view name);
@@ -28,8 +34,6 @@ class LaneTable {
   std::vector<Lane> lanes(Strings& strings) const;
 
  private:
-  using Location =
-      std::pair<std::int64_t, std::int64_t>;  // process and thread, or device and stream
   struct LaneKey {
     bool is_device;
     Location location;

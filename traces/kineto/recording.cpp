@@ -4,12 +4,14 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -160,6 +162,76 @@ void set_span(Recording& out) {
   }
 }
 
+// One collector for each label of a merged file, or one for all.
+class Collectors {
+ public:
+  explicit Collectors(const ImportOptions& options) : options_(options) {}
+
+  // `process`: as it stands in the file.
+  Collector& of(std::string_view process) {
+    const std::string_view label = label_of(process);
+    if (last_ != nullptr && label == last_label_) return *last_;
+    auto found = by_label_.find(label);
+    if (found == by_label_.end()) {
+      // A file of more is damaged.
+      constexpr std::size_t kMaxLabels = 1'024;
+      const std::string_view key = by_label_.size() < kMaxLabels ? label : std::string_view();
+      found = by_label_.try_emplace(std::string(key), options_).first;
+    }
+    last_label_ = label;
+    last_ = &found->second;
+    return *last_;
+  }
+
+  // By label, at least one. What the merging tool itself has added, without a label, is no process.
+  std::vector<Collector*> all() {
+    std::vector<Collector*> out;
+    for (auto& [label, collector] : by_label_) {
+      if (!label.empty() || collector.has_lanes()) out.push_back(&collector);
+    }
+    if (out.empty()) out.push_back(&of(""));
+    return out;
+  }
+
+ private:
+  // "[TP01]" of "[TP01] 4242".
+  static std::string_view label_of(std::string_view process) {
+    if (!process.starts_with('[')) return {};
+    return process.substr(0, process.find(']') + 1);
+  }
+
+  const ImportOptions& options_;
+  std::map<std::string, Collector, std::less<>> by_label_;
+  std::string last_label_;
+  Collector* last_ = nullptr;
+};
+
+// Nothing where reading was stopped.
+std::optional<Recording> recording_of(Collector& collector, const FileMetadata& metadata,
+                                      const ImportOptions& options) {
+  Recording out;
+  out.device = metadata.device(collector.device());
+  out.host = metadata.host();
+  Collected collected = collector.finish(metadata.base_ns());
+  if (options.stop.stop_requested()) return std::nullopt;
+  EventContexts contexts = attribute(collected);
+  if (options.stop.stop_requested()) return std::nullopt;
+  const std::vector<MemoryEvent> memory = memory_history(collected, contexts);
+  out.trace.memory = MemoryEventList(memory.begin(), memory.end());
+  out.trace.strings = std::move(collected.strings);
+  out.trace.lanes = std::move(collected.lanes);
+  out.trace.events = EventList(collected.events.begin(), collected.events.end());
+  out.trace.steps = std::move(contexts.steps);
+  out.trace.dropped = std::move(collected.dropped);
+  out.trace.losses = std::move(collected.losses);
+  out.trace.metadata = metadata.other();
+  set_span(out);
+  out.cost_keys_mapped = contexts.cost_keys_mapped;
+  out.cost_keys_unmapped = contexts.cost_keys_unmapped;
+  out.unrelated_collectives = contexts.unrelated_collectives;
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::int32_t> rank_in_name(const std::string& file) {
@@ -175,50 +247,39 @@ std::optional<std::int32_t> rank_in_name(const std::string& file) {
   return std::nullopt;
 }
 
-Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
-                                 const ImportOptions& options) {
-  Collector collector(options);
+Result<std::vector<Recording>> read_recordings(ByteSource& bytes, const std::string& file,
+                                               const ImportOptions& options) {
+  Collectors collectors(options);
   FileMetadata metadata;
   RecordingReader reader(
-      bytes, [&](const RawEvent& event) { collector.use(event); },
+      bytes, [&](const RawEvent& event) { collectors.of(event.process).use(event); },
       [&](std::string_view key, std::string_view value) { metadata.use(key, value); });
   const auto read = reader.read(file);
   if (options.stop.stop_requested()) return reading_stopped(file);
   if (!read) return tl::unexpected(read.error());
 
-  Recording out;
-  out.file = file;
-  out.device = metadata.device(collector.device());
-  Collected collected = collector.finish(metadata.base_ns());
-  if (options.stop.stop_requested()) return reading_stopped(file);
-  EventContexts contexts = attribute(collected);
-  if (options.stop.stop_requested()) return reading_stopped(file);
-  const std::vector<MemoryEvent> memory = memory_history(collected, contexts);
-  out.trace.memory = MemoryEventList(memory.begin(), memory.end());
-  out.trace.strings = std::move(collected.strings);
-  out.trace.lanes = std::move(collected.lanes);
-  out.trace.events = EventList(collected.events.begin(), collected.events.end());
-  out.trace.steps = std::move(contexts.steps);
-  out.trace.dropped = std::move(collected.dropped);
-  out.trace.losses = std::move(collected.losses);
-  out.trace.metadata = metadata.other();
-  if (reader.damaged() > 0) out.trace.dropped["damaged parts of the file"] = reader.damaged();
+  std::vector<Recording> out;
+  for (Collector* const collector : collectors.all()) {
+    auto recording = recording_of(*collector, metadata, options);
+    if (!recording) return reading_stopped(file);
+    recording->file = file;
+    recording->incomplete_reason = reader.incomplete_reason();
+    recording->trace.complete = recording->incomplete_reason.empty();
+    // The file's order is not that of time: any record may be among those that are missing.
+    recording->trace.complete_until_ns = recording->trace.complete ? recording->end_ns : 0;
+    out.push_back(std::move(*recording));
+  }
+  Recording& first = out.front();
+  if (reader.damaged() > 0) first.trace.dropped["damaged parts of the file"] = reader.damaged();
   if (reader.other_objects() > 0)
-    out.trace.dropped["objects without a phase"] = reader.other_objects();
-  set_span(out);
-  out.incomplete_reason = reader.incomplete_reason();
-  out.trace.complete = out.incomplete_reason.empty();
-  // The file's order is not that of time: any record may be among those that are missing.
-  out.trace.complete_until_ns = out.trace.complete ? out.end_ns : 0;
-  out.mended = reader.mended();
-  out.rank = metadata.rank().has_value() ? metadata.rank() : rank_in_name(file);
-  out.world_size = metadata.world_size();
+    first.trace.dropped["objects without a phase"] = reader.other_objects();
+  first.mended = reader.mended();
+  if (out.size() > 1) return out;
+  first.rank = metadata.rank().has_value() ? metadata.rank() : rank_in_name(file);
+  first.world_size = metadata.world_size();
   const Process process = process_in_name(file);
-  out.host = metadata.host().empty() ? process.host : metadata.host();
-  out.process = process.number;
-  out.cost_keys_mapped = contexts.cost_keys_mapped;
-  out.cost_keys_unmapped = contexts.cost_keys_unmapped;
-  out.unrelated_collectives = contexts.unrelated_collectives;
+  if (first.host.empty()) first.host = process.host;
+  first.process = process.number;
   return out;
 }
 

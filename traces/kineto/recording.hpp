@@ -1,9 +1,14 @@
-// One file's recording as a trace of one rank, with the data that identifies its run.
+// A file's recordings, each as a trace of one rank, with the data that identifies its run.
+//
+// A file has one, unless a tool has merged those of several processes. Such tools label the processes
+// and devices of each, "[TP01] 4242" and "[TP01] 0", and leave the numbers of launches as they are: what
+// has different labels is unrelated, and is of different ranks.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/base/error.hpp"
 #include "traces/import.hpp"
@@ -29,8 +34,9 @@ struct Recording {
   std::string incomplete_reason;           // why the trace is not complete, empty where it is
 };
 
-Result<Recording> read_recording(ByteSource& bytes, const std::string& file,
-                                 const ImportOptions& options);
+// At least one; those of a merged file by their labels, without a rank.
+Result<std::vector<Recording>> read_recordings(ByteSource& bytes, const std::string& file,
+                                               const ImportOptions& options);
 
 // rank0, rank-0, rank_0 in a file's name.
 std::optional<std::int32_t> rank_in_name(const std::string& file);

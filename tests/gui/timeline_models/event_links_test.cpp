@@ -2,7 +2,6 @@
 #include "gui/models/timeline/event_links.hpp"
 
 #include <algorithm>
-
 #include <memory>
 
 #include <gtest/gtest.h>

@@ -101,6 +101,18 @@ TEST(KinetoImport, FlowsLinkWorkThatHasNoCorrelation) {
   EXPECT_TRUE(trace.dropped.empty());
 }
 
+TEST(KinetoImport, TheDeviceIsThatOfItsWorkWhereverFlowsEnd) {
+  const Trace trace = import_text(kineto_file(
+      R"json(
+{"ph": "X", "cat": "cuda_runtime", "name": "call", "pid": 7, "tid": 7, "ts": 5, "dur": 2, "args": {"correlation": 3}},
+{"ph": "s", "id": 3, "pid": 7, "tid": 7, "ts": 5, "cat": "ac2g", "name": "ac2g"},
+{"ph": "f", "id": 3, "pid": 7, "tid": 7, "ts": 20, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "work", "pid": 1, "tid": 1, "ts": 20, "dur": 9, "args": {"device": 1, "correlation": 3}})json",
+      R"("deviceProperties": [{"id": 0, "name": "first"}, {"id": 1, "name": "second"}],
+)"));
+  EXPECT_EQ(trace.metadata.at("device.0"), "second");
+}
+
 TEST(KinetoImport, ProductsOfAutogradAreGradients) {
   const Trace trace = import_text(kineto_sample());
   std::map<std::string, int> keys;
@@ -174,6 +186,28 @@ TEST(KinetoImport, RecordingsOf2021) {
   EXPECT_EQ(trace.lanes.size(), 2U);
   EXPECT_EQ(trace.memory.size(), 1U);
   EXPECT_TRUE(trace.memory[0].on_host);
+}
+
+TEST(KinetoImport, BeginningsAndEndsOfAThreadArePairsThatNest) {
+  const auto mark = [](const std::string& phase, int at, int thread, const std::string& name) {
+    return R"({"ph":")" + phase + R"(","ts":)" + std::to_string(at) + R"(,"pid":3,"tid":)" +
+           std::to_string(thread) + R"(,"cat":"FEE","name":")" + name + R"("})";
+  };
+  const Trace trace = import_text(
+      R"({"traceEvents":[)" + mark("E", 1, 8, "never begun") + "," + mark("B", 10, 8, "outer") +
+      "," + mark("B", 12, 9, "other thread") + "," + mark("B", 13, 8, "inner") + "," +
+      mark("E", 15, 8, "") + "," + mark("E", 20, 8, "") + "," + mark("E", 30, 9, "") + "," +
+      mark("B", 40, 9, "never ended") + "]}");
+  ASSERT_EQ(trace.events.size(), 3U);
+  for (const auto& [name, microseconds] :
+       {std::pair("outer", 10), std::pair("inner", 2), std::pair("other thread", 18)}) {
+    const Event& event = event_named(trace, name);
+    EXPECT_EQ(event.end_ns - event.start_ns, microseconds * kMicrosecond) << name;
+    EXPECT_EQ(event.kind, EventKind::range) << name;
+  }
+  const std::map<std::string, std::int64_t> dropped{{"beginnings of events without an end", 1},
+                                                    {"ends of events without a beginning", 1}};
+  EXPECT_EQ(trace.dropped, dropped);
 }
 
 TEST(KinetoImport, MetadataMayComeLast) {
@@ -309,6 +343,41 @@ TEST(KinetoImport, ProcessesThatOverlapOrDifferAreRanks) {
     ASSERT_TRUE(traces) << traces.error().text();
     EXPECT_EQ(traces->at(0).metadata.at("ranks"), "2") << name;
   }
+}
+
+// A launch and its kernel, with the numbers that each process begins with.
+std::string labelled_launch(const std::string& label, int launch, int kernel) {
+  const auto event = [&](int at, const std::string& process, const std::string& rest) {
+    return R"({"ph":"X","ts":)" + std::to_string(at) + R"(,"dur":2,"pid":"[)" + label + "] " +
+           process + R"(",)" + rest + "}";
+  };
+  return event(
+             launch, "40",
+             R"("cat":"cuda_runtime","name":"cudaLaunchKernel","tid":4,"args":{"correlation":1})") +
+         "," +
+         event(
+             kernel, "0",
+             R"("cat":"kernel","name":"k","tid":7,"args":{"device":0,"stream":7,"correlation":1})");
+}
+
+TEST(KinetoImport, LabelledProcessesOfAMergedFileAreRanks) {
+  const std::string merged = R"({"schemaVersion":1,"traceEvents":[)" +
+                             labelled_launch("TP01", 100, 105) + "," +
+                             labelled_launch("TP00", 50, 150) + "]}";
+  const TemporaryFolder folder;
+  const auto traces = import_kineto({folder.write("merged-rank3.json", merged)});
+  ASSERT_TRUE(traces) << traces.error().text();
+  ASSERT_EQ(traces->size(), 1U);
+  const Trace& trace = traces->at(0);
+  EXPECT_EQ(trace.metadata.at("ranks"), "2");
+  EXPECT_EQ(trace.metadata.at("files").find('\n'), std::string::npos) << "it is one file";
+  std::map<std::int32_t, std::map<EventKind, std::int64_t>> starts;
+  for (const Event& event : trace.events) {
+    starts[trace.lanes[static_cast<std::size_t>(event.lane)].rank][event.kind] = event.start_ns;
+  }
+  ASSERT_EQ(starts.size(), 2U);
+  EXPECT_EQ(starts[0][EventKind::compute] - starts[0][EventKind::runtime], 100 * kMicrosecond);
+  EXPECT_EQ(starts[1][EventKind::compute] - starts[1][EventKind::runtime], 5 * kMicrosecond);
 }
 
 TEST(KinetoImport, RanksComeFromNamesOrFromOrder) {
