@@ -9,6 +9,7 @@
 #include "models/base/figures.hpp"
 #include "models/base/units.hpp"
 #include "models/hardware/device_names.hpp"
+#include "models/program/bus_bandwidth.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/network/collective_time.hpp"
 
@@ -151,7 +152,7 @@ Result<Collective::Answer> Collective::answer() const {
 Result<void> Collective::write(const Answer& answer) const {
   const auto& [time, source, network] = answer;
   const auto ns = std::llround(time.ns);
-  const double bus = simulator::bus_gb_s(operator_named(kind_), static_cast<double>(*bytes_),
+  const double bus = bus_gb_s(operator_named(kind_), static_cast<double>(*bytes_),
                                          ranks_, static_cast<double>(ns));
   const std::string algorithm(name_of(time.choice.algorithm));
   const std::string protocol(name_of(time.choice.protocol));

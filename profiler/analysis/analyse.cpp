@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/statistics.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/analysis/breakdown.hpp"
 #include "profiler/analysis/memory.hpp"
@@ -103,6 +104,8 @@ class Analyser {
     if (is_stopped()) return;
     add_steady_step();
     if (is_stopped()) return;
+    add_slowest_step(launches);
+    if (is_stopped()) return;
     result_.operators = operator_totals(trace_);
     result_.cost_sources = cost_source_totals(trace_);
     if (is_stopped()) return;
@@ -159,18 +162,60 @@ class Analyser {
 
   void add_steady_step() {
     if (typical_.empty() || result_.step_time_ns == 0) return;
-    SteadyStep& mean = result_.steady_step.emplace();
+    result_.steady_step = mean_of(typical_, gaps_);
+  }
+
+  // Of one step of each rank, with the gaps within it.
+  SteadyStep mean_of(const std::map<std::int32_t, traces::Interval>& steps,
+                     const std::map<std::int32_t, RankGaps>& its_gaps) const {
+    SteadyStep mean;
     std::vector<IdleGap> gaps;
-    for (const auto& [rank, within] : typical_) {
+    for (const auto& [rank, within] : steps) {
       const TimeBreakdown time = ranks_.at(rank).all.build(within);
       for (const auto field : kTimes) mean.time.*field = bounded_sum(mean.time.*field, time.*field);
-      const auto& idle = gaps_.at(rank).idle;
+      const auto& idle = its_gaps.at(rank).idle;
       gaps.insert(gaps.end(), idle.begin(), idle.end());
     }
-    const auto ranks = static_cast<std::int64_t>(typical_.size());
+    const auto ranks = static_cast<std::int64_t>(steps.size());
     for (const auto field : kTimes) mean.time.*field /= ranks;
     mean.causes = idle_causes(trace_, gaps);
     for (IdleCause& cause : mean.causes) cause.ns /= ranks;
+    return mean;
+  }
+
+  void add_slowest_step(const Launches& launches) {
+    if (!result_.steady_step) return;
+    std::map<std::int32_t, std::map<std::int32_t, traces::Interval>> steps;  // by step, rank
+    for (const auto& [rank_and_step, within] : device_steps_) {
+      const auto [rank, step] = rank_and_step;
+      const auto& steady = result_.steady_steps;
+      if (is_there(within.end_ns) && std::binary_search(steady.begin(), steady.end(), step)) {
+        steps[step][rank] = within;
+      }
+    }
+    if (steps.size() < kStepsToCompare) return;
+    SlowestStep slowest;
+    std::vector<std::int64_t> durations;
+    for (const auto& [step, ranks] : steps) {
+      std::int64_t longest = 0;
+      for (const auto& [rank, within] : ranks) {
+        longest = std::max(longest, within.end_ns - within.start_ns);
+      }
+      durations.push_back(longest);
+      if (longest > slowest.duration_ns) {
+        slowest.step = step;
+        slowest.duration_ns = longest;
+      }
+    }
+    slowest.median_ns = median(std::move(durations));
+    if (static_cast<double>(slowest.duration_ns) <=
+        kSlowStep * static_cast<double>(slowest.median_ns)) {
+      return;
+    }
+    const auto& its = steps.at(slowest.step);
+    slowest.parts = mean_of(its, compute_gaps(trace_, launches, its));
+    slowest.difference = largest_difference(slowest.parts, *result_.steady_step);
+    result_.slowest_step = std::move(slowest);
   }
 
   void add_rank(std::int32_t rank, const RankEvents& events) {
@@ -197,7 +242,8 @@ class Analyser {
       in_step.start_ns = step.start_ns;
       in_step.duration_ns = step.end_ns - step.start_ns;
       const auto device = device_steps_.find({rank, step.step});
-      in_step.is_whole = is_there(device == device_steps_.end() ? step.end_ns : device->second.end_ns);
+      in_step.is_whole =
+          is_there(device == device_steps_.end() ? step.end_ns : device->second.end_ns);
       if (const auto found = events.steps.find(step.step); found != events.steps.end()) {
         in_step.time = found->second.build();
         const auto within = device_steps_.find({rank, step.step});

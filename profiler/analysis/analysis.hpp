@@ -122,6 +122,19 @@ struct SteadyStep {
   std::vector<IdleCause> causes;  // of the idle time, the longest first
 };
 
+// A steady step that takes more than kSlowStep times the median of at least kStepsToCompare, in which the slowest
+// rank's device counts, and what differs most from the median step.
+inline constexpr double kSlowStep = 1.1;
+inline constexpr std::size_t kStepsToCompare = 4;
+
+struct SlowestStep {
+  std::int32_t step = 0;
+  std::int64_t duration_ns = 0, median_ns = 0;
+  SteadyStep parts;
+  // Compute, exposed_communication, memory_operation or a cause of idle time, and in what.
+  IdleCause difference;
+};
+
 struct OperatorTotal {
   std::string name;
   std::string category;  // name(EventKind)
@@ -152,16 +165,18 @@ struct Analysis {
   bool predicted = false;
   std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own
   std::int64_t complete_until_ns = 0;
-  std::string end_reason;    // why it ended early, where it did
-  std::string moved_clocks;  // "rank 1 by -4.51 ms, ...", of ranks on other hosts, where there are any
+  std::string end_reason;  // why it ended early, where it did
+  std::string
+      moved_clocks;  // "rank 1 by -4.51 ms, ...", of ranks on other hosts, where there are any
   std::string not_recorded;  // what the profiler could not record, where it could not all
   std::map<std::string, std::int64_t> dropped;  // records that are not in the trace, by reason
   std::int64_t dropped_records = 0;             // all of them
   std::int64_t missing_ranks = 0;               // that the run has and the trace has not
   std::int64_t unknown_costs = 0;  // of a prediction: pieces of work a step of unknown duration
   std::vector<std::int32_t> steady_steps;
-  std::int64_t step_time_ns = 0;          // steady_step_time
-  std::optional<SteadyStep> steady_step;  // where steps and all of their device work are there
+  std::int64_t step_time_ns = 0;            // steady_step_time
+  std::optional<SteadyStep> steady_step;    // where steps and all of their device work are there
+  std::optional<SlowestStep> slowest_step;  // where one stands out
   std::vector<RankAnalysis> ranks;
   std::vector<OperatorTotal> operators;       // of all ranks, costliest first
   std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first

@@ -170,4 +170,20 @@ std::vector<IdleCause> idle_causes(const traces::Trace& trace, const std::vector
   return causes.result();
 }
 
+IdleCause largest_difference(const SteadyStep& step, const SteadyStep& other) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> longer;
+  for (const IdleCause& cause : step.causes) longer[{cause.cause, cause.name}] += cause.ns;
+  for (const IdleCause& cause : other.causes) longer[{cause.cause, cause.name}] -= cause.ns;
+  const auto add_work = [&](const char* what, std::int64_t TimeBreakdown::*part) {
+    longer[{what, ""}] = step.time.*part - other.time.*part;
+  };
+  add_work("compute", &TimeBreakdown::compute_ns);
+  add_work("exposed_communication", &TimeBreakdown::exposed_communication_ns);
+  add_work("memory_operation", &TimeBreakdown::memory_operation_ns);
+  const auto most =
+      std::max_element(longer.begin(), longer.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return {most->first.first, most->first.second, most->second};
+}
+
 }  // namespace foreshard::profiler

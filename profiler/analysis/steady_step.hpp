@@ -24,4 +24,7 @@ namespace foreshard::profiler {
 // Of ranks' gaps, the largest first; `gaps` are within the steps that stand for them.
 std::vector<IdleCause> idle_causes(const traces::Trace& trace, const std::vector<IdleGap>& gaps);
 
+// By which of its parts a step takes longer than another: the cause of idle time, or the kind of work.
+IdleCause largest_difference(const SteadyStep& step, const SteadyStep& other);
+
 }  // namespace foreshard::profiler

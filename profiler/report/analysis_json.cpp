@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -75,6 +76,28 @@ Json json_of(const MemoryTimeline& timeline) {
   return json;
 }
 
+Json json_of(const CollectiveCost& one) {
+  const bool has_size = is_collective(one.key.op);
+  const auto bandwidths = bandwidth(one);
+  const auto per_second = [&](double CollectiveBandwidth::*gb_s) {
+    return bandwidths ? Json(std::llround(1e9 * (*bandwidths).*gb_s)) : Json();
+  };
+  return {{"name", one.name},
+          {"unit", one.unit},
+          {"operation", has_size ? Json(name(one.key.op)) : Json()},
+          {"group", one.group.empty() ? Json() : Json(one.group)},
+          {"ranks", figure_if(has_size, one.key.dims[1])},
+          {"size_bytes", figure_if(has_size, one.key.dims[0])},
+          {"count", one.count},
+          {"bytes", known(one.bytes)},
+          {"total_ns", one.total_ns},
+          {"exposed_ns", one.exposed_ns},
+          {"matched", one.matched},
+          {"transfer_ns", figure_if(one.matched > 0, one.transfer_ns)},
+          {"algorithm_bytes_per_s", per_second(&CollectiveBandwidth::algorithm_gb_s)},
+          {"bus_bytes_per_s", per_second(&CollectiveBandwidth::bus_gb_s)}};
+}
+
 Json json_of(const RankWaits& one) {
   return {{"rank", one.rank},
           {"collectives", one.collectives},
@@ -96,6 +119,18 @@ Json json_of(const SteadyStep& step) {
           {"memory_operation_ns", step.time.memory_operation_ns},
           {"idle_ns", step.time.idle_ns},
           {"idle_causes", std::move(causes)}};
+}
+
+Json json_of(const SlowestStep& slowest) {
+  const IdleCause& most = slowest.difference;
+  return {{"step", slowest.step},
+          {"duration_ns", slowest.duration_ns},
+          {"median_ns", slowest.median_ns},
+          {"largest_difference",
+           {{"part", most.cause},
+            {"name", most.name.empty() ? Json() : Json(most.name)},
+            {"ns", most.ns}}},
+          {"parts", json_of(slowest.parts)}};
 }
 
 Json json_of(const MemoryPeak& peak, const RecordedMemory& has) {
@@ -166,6 +201,7 @@ std::string to_json(const Analysis& analysis) {
             {"predicted", analysis.predicted},
             {"step_time_ns", known(analysis.step_time_ns)}};
   json["steady_step"] = analysis.steady_step ? json_of(*analysis.steady_step) : Json();
+  json["slowest_step"] = analysis.slowest_step ? json_of(*analysis.slowest_step) : Json();
   json["ranks"] = Json::array();
   for (const RankAnalysis& rank : analysis.ranks) json["ranks"].push_back(json_of(analysis, rank));
   json["operators"] = Json::array();
@@ -185,12 +221,7 @@ std::string to_json(const Analysis& analysis) {
   }
   json["collectives"] = Json::array();
   for (const CollectiveCost& one : analysis.collectives) {
-    json["collectives"].push_back({{"name", one.name},
-                                   {"unit", one.unit},
-                                   {"count", one.count},
-                                   {"bytes", known(one.bytes)},
-                                   {"total_ns", one.total_ns},
-                                   {"exposed_ns", one.exposed_ns}});
+    json["collectives"].push_back(json_of(one));
   }
   json["process_groups"] = Json::array();
   for (const GroupWaits& group : analysis.groups) {

@@ -21,9 +21,9 @@ namespace {
 
 using traces::bounded_sum;
 
-constexpr std::size_t kCollectiveWidth = 66;
+constexpr std::size_t kCollectiveWidth = 66, kSizeWidth = 38;
 constexpr std::size_t kRanksShown = 4, kStepsShown = 3, kPathShown = 5, kCollectivesShown = 3,
-                      kDeviceOperatorsShown = 6, kHostOperatorsShown = 4;
+                      kSizesShown = 6, kDeviceOperatorsShown = 6, kHostOperatorsShown = 4;
 
 void add_times(TextTable& table, const std::string& what, std::int64_t ns,
                const TimeBreakdown& time, std::int64_t allocated, std::int64_t reserved,
@@ -84,7 +84,7 @@ const char* text_of(GapCause cause) {
 // The rows of the tables, chosen before any name is shortened.
 struct Shown {
   std::vector<const PathPart*> path;
-  std::vector<const CollectiveCost*> collectives;
+  std::vector<CollectiveCost> collectives;  // sums by unit
   std::vector<const OperatorTotal*> device, host;
   std::int64_t device_ns = 0, host_ns = 0;  // of all, shown or not
   std::map<std::string, std::string> names;
@@ -93,11 +93,9 @@ struct Shown {
     for (const PathPart& part : analysis.path.parts) {
       if (path.size() < kPathShown) path.push_back(&part);
     }
-    for (const CollectiveCost& one : analysis.collectives) {
-      if (one.exposed_ns > 0 && collectives.size() < kCollectivesShown) {
-        collectives.push_back(&one);
-      }
-    }
+    collectives = by_unit(analysis.collectives);
+    collectives.resize(std::min(collectives.size(), kCollectivesShown));
+    std::erase_if(collectives, [](const CollectiveCost& one) { return one.exposed_ns <= 0; });
     for (const OperatorTotal& one : analysis.operators) {
       auto& total = one.is_on_device ? device_ns : host_ns;
       total = bounded_sum(total, one.self_ns);
@@ -120,7 +118,7 @@ struct Shown {
   void shorten() {
     std::vector<std::string> full;
     for (const PathPart* one : path) full.push_back(one->name);
-    for (const CollectiveCost* one : collectives) full.push_back(one->name);
+    for (const CollectiveCost& one : collectives) full.push_back(one.name);
     for (const OperatorTotal* one : device) full.push_back(one->name);
     for (const OperatorTotal* one : host) full.push_back(one->name);
     const std::vector<std::string> texts = short_names(full);
@@ -140,11 +138,32 @@ std::string path_table(const Analysis& analysis, const Shown& shown) {
 
 std::string collectives_table(const Shown& shown) {
   TextTable table({"exposed ms", "ms", "count", "exposed collectives"}, {3});
-  for (const CollectiveCost* one : shown.collectives) {
-    table.add({in_milliseconds(one->exposed_ns), in_milliseconds(one->total_ns),
-               std::to_string(one->count),
-               truncate(shown.names.at(one->name) + (one->unit.empty() ? "" : " of " + one->unit),
+  for (const CollectiveCost& one : shown.collectives) {
+    table.add({in_milliseconds(one.exposed_ns), in_milliseconds(one.total_ns),
+               std::to_string(one.count),
+               truncate(shown.names.at(one.name) + (one.unit.empty() ? "" : " of " + one.unit),
                         kCollectiveWidth, kCollectiveWidth / 2)});
+  }
+  return table.text();
+}
+
+// "-" of what a recording of one rank does not say: how long a collective waited for the others.
+std::string sizes_table(const Analysis& analysis) {
+  TextTable table(
+      {"ms", "transfer ms", "count", "size", "alg. GB/s", "bus GB/s", "collectives by size"}, {6});
+  std::vector<CollectiveCost> sizes = by_size(analysis.collectives);
+  sizes.resize(std::min(sizes.size(), kSizesShown));
+  for (const CollectiveCost& one : sizes) {
+    const auto bandwidths = bandwidth(one);
+    if (!bandwidths) continue;
+    const std::string group = one.group.empty() ? "" : ", group " + one.group;
+    table.add(
+        {in_milliseconds(one.total_ns),
+         one.matched == one.count ? in_milliseconds(one.transfer_ns) : "-",
+         std::to_string(one.count), binary_bytes(one.key.dims[0]),
+         to_fixed(bandwidths->algorithm_gb_s, 1), to_fixed(bandwidths->bus_gb_s, 1),
+         truncate(std::string(name(one.key.op)) + " of " + plural(one.key.dims[1], "rank") + group,
+                  kSizeWidth, kSizeWidth / 2)});
   }
   return table.text();
 }
@@ -234,7 +253,7 @@ std::string work_tables(const Analysis& analysis) {
   const Shown shown(analysis);
   std::string text;
   for (const std::string& table :
-       {path_table(analysis, shown), collectives_table(shown),
+       {path_table(analysis, shown), collectives_table(shown), sizes_table(analysis),
         operators_table(shown.device, shown.device_ns, "device kernels and copies", shown),
         operators_table(shown.host, shown.host_ns, "CPU operators (self time)", shown),
         cost_sources_table(analysis)}) {

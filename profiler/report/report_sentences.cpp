@@ -267,6 +267,32 @@ std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
   return text + ".";
 }
 
+std::string slowest_step_sentence(const Analysis& analysis) {
+  static const std::map<std::string, const char*> kParts{
+      {"compute", "compute"},
+      {"exposed_communication", "exposed communication"},
+      {"memory_operation", "copies"},
+      {"data_loading", "idle time while the host loads data"},
+      {"checkpoint", "idle time while the host is in a checkpoint"},
+      {"evaluation", "idle time while the host is in an evaluation"},
+      {"logging", "idle time while the host is logging"},
+      {"annotation", "idle time while the host is in a range of the script"},
+      {"host_blocked", "idle time of host-device synchronisation"},
+      {"launch_bound", "launch-bound idle time"},
+      {"other_ranks", "idle time waiting for other ranks"},
+      {"between_kernels", "short gaps between kernels"},
+      {"dependency", "idle time waiting for other streams"},
+      {"unknown", "idle time for an unknown reason"}};
+  if (!analysis.slowest_step) return "";
+  const SlowestStep& slowest = *analysis.slowest_step;
+  const IdleCause& most = slowest.difference;
+  const std::string in = most.name.empty() ? "" : ", in " + short_name(most.name);
+  return "Step " + std::to_string(slowest.step) +
+         " is the slowest: " + duration(slowest.duration_ns) + " against a median of " +
+         duration(slowest.median_ns) + "; the largest difference is " + duration(most.ns) +
+         " more of " + kParts.at(most.cause) + in + ".";
+}
+
 std::string costliest_sentence(const Analysis& analysis, bool on_device) {
   const OperatorTotal* top = nullptr;
   std::int64_t total = 0;
@@ -345,6 +371,7 @@ std::vector<std::string> report_sentences(const Analysis& analysis) {
                                      losses.front(),
                                      memory_sentence(analysis),
                                      waiting_sentence(analysis),
+                                     slowest_step_sentence(analysis),
                                      device_allocation_sentence(analysis),
                                      losses.size() > 1 ? losses[1] : "",
                                      fragmentation_sentence(analysis),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "models/program/bus_bandwidth.hpp"
 #include "simulator/network/nccl_tuning.hpp"
 
 namespace foreshard::simulator {
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::string_view kPcie = "PCIe", kNvlink = "NVLink", kUnknownNetwork = "RDMA",
                            kBetweenSlices = "DCN";
-
-double passes(Operator op) {
-  return op == Operator::all_reduce ? 2 : 1;
-}
 
 bool is_direct(Operator op) {
   return op == Operator::all_to_all || op == Operator::transfer;
@@ -240,11 +237,6 @@ CollectiveTime CollectiveNetwork::time(Operator op, double bytes, const GroupPla
   return time;
 }
 
-double sent_share(Operator op, double ranks) {
-  const bool sends_all = op == Operator::broadcast || op == Operator::transfer;
-  return sends_all ? 1 : passes(op) * (ranks - 1) / ranks;
-}
-
 std::int64_t largest_node(const Machine& machine) {
   std::int64_t most = machine.gpus_per_node;
   if (!machine.network.empty()) return most;
@@ -252,10 +244,6 @@ std::int64_t largest_node(const Machine& machine) {
     if (is_instance_of(other, machine)) most = std::max(most, other.gpus_per_node);
   }
   return most;
-}
-
-double bus_gb_s(Operator op, double bytes, std::int64_t ranks, double ns) {
-  return ns > 0 ? sent_share(op, static_cast<double>(ranks)) * bytes / ns : 0;
 }
 
 }  // namespace foreshard::simulator

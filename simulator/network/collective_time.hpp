@@ -96,10 +96,4 @@ class CollectiveNetwork {
 // this part: an instance's own, and of a part alone those of its largest instance.
 std::int64_t largest_node(const Machine& machine);
 
-// Of the bytes that a collective's cost key counts, what each rank sends at least.
-double sent_share(Operator op, double ranks);
-
-// Bus bandwidth as nccl-tests counts it, in GB/s: what each rank must send at least over the time.
-double bus_gb_s(Operator op, double bytes, std::int64_t ranks, double ns);
-
 }  // namespace foreshard::simulator

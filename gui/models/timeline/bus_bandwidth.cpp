@@ -1,8 +1,8 @@
 #include "gui/models/timeline/bus_bandwidth.hpp"
 
+#include "models/program/bus_bandwidth.hpp"
 #include "models/program/operators.hpp"
 #include "simulator/costs/key_facts.hpp"
-#include "simulator/network/collective_time.hpp"
 #include "traces/metadata.hpp"
 #include "traces/recorded_machine.hpp"
 
@@ -15,7 +15,7 @@ std::optional<double> bus_bytes(const traces::Trace& trace, const traces::Event&
   }
   const auto ranks = static_cast<double>(key.dims[1]);
   if (ranks < 2) return std::nullopt;
-  return simulator::sent_share(key.op, ranks) * simulator::payload_bytes(key);
+  return sent_share(key.op, ranks) * simulator::payload_bytes(key);
 }
 
 std::optional<double> peak_bus_bandwidth(const traces::Trace& trace, int rank) {

@@ -117,6 +117,36 @@ TEST(SteadyStep, IsNotKnownWhereTheRecordingWasCutOff) {
   EXPECT_FALSE(analyse(t.trace).steady_step);
 }
 
+// Six steps of 100, of which the device computes 50; before the last but one the host loads data for 30 more.
+TEST(SlowestStep, IsTheOneWhoseIdleTimeIsLonger) {
+  const auto run = [](std::int64_t late, int last) {
+    HandMadeTrace t;
+    for (int step = 3; step <= last; ++step) {
+      const bool is_late = step == last - 1;
+      const std::int64_t begin = 100 * step + (step == last ? late : 0);
+      const std::int64_t work = begin + 40 + (is_late ? late : 0);
+      t.step(0, step, begin, work + 55)
+          .event(0, -1, EventKind::range, begin + 2, work - 10, step, "DataLoader.get_batch")
+          .launch(0, 0, EventKind::compute, work - 5, work, work + 50);
+      t.trace.events.update_last([&](traces::Event& e) { e.step = step; });
+    }
+    traces::sort(t.trace);
+    return analyse(t.trace).slowest_step;
+  };
+  const auto slowest = run(30, 8);
+  ASSERT_TRUE(slowest);
+  EXPECT_EQ(slowest->step, 7);
+  EXPECT_EQ(slowest->median_ns, 100);
+  EXPECT_EQ(slowest->duration_ns, 130);
+  EXPECT_EQ(slowest->parts.time.compute_ns, 50);
+  EXPECT_EQ(slowest->parts.time.idle_ns, 80);
+  EXPECT_EQ(slowest->difference.cause, "data_loading");
+  EXPECT_EQ(slowest->difference.name, "DataLoader.get_batch");
+  EXPECT_EQ(slowest->difference.ns, 30);
+  EXPECT_FALSE(run(5, 8));   // does not stand out
+  EXPECT_FALSE(run(30, 5));  // three steps
+}
+
 TEST(Launches, AreCountedWithDelayAndQueue) {
   HandMadeTrace t;
   t.launch(0, 0, EventKind::compute, 0, 10, 20)
@@ -169,6 +199,43 @@ TEST(Collectives, ShareOutExposedTime) {
   EXPECT_EQ(analysis.collectives[0].exposed_ns, 30);  // 30 to 60
   EXPECT_EQ(analysis.collectives[1].exposed_ns, 10);  // 60 to 70: before, the other one ran
   EXPECT_EQ(analysis.ranks[0].time.exposed_communication_ns, 40);
+}
+
+// Rank 1 comes 40 ns late to the first; only rank 0 has the third.
+TEST(Collectives, HaveBandwidthsWithoutTheWaitForOtherRanks) {
+  HandMadeTrace t(2);
+  t.event(0, 1, EventKind::communication, 0, 1'040, 1, "first")
+      .event(1, 1, EventKind::communication, 40, 1'040, 1, "first")
+      .event(0, 1, EventKind::communication, 2'000, 4'000, 1, "second")
+      .event(1, 1, EventKind::communication, 2'000, 4'000, 1, "second")
+      .event(0, 1, EventKind::communication, 5'000, 7'000, 1, "only here")
+      .event(0, 1, EventKind::communication, 8'000, 9'000, 1, "of unknown size");
+  const auto key = [&](const char* text) { return t.trace.strings.intern(text); };
+  const traces::StringId gather = key("all_gather fp32 1000000 2"),
+                         reduce = key("all_reduce fp32 3000000 4");
+  t.trace.events.update_all([&](traces::Event& e) {
+    if (e.start_ns < 5'000) e.cost_key = gather;
+    if (e.start_ns == 5'000) e.cost_key = reduce;
+  });
+  const Analysis analysis = analyse(t.trace);
+  ASSERT_EQ(analysis.collectives.size(), 4u);
+  const std::vector<CollectiveCost> sizes = by_size(analysis.collectives);
+  ASSERT_EQ(sizes.size(), 2u);  // the first and the second are of one size
+  EXPECT_EQ(sizes[0].key.op, Operator::all_gather);
+  EXPECT_EQ(sizes[0].count, 4);
+  EXPECT_EQ(sizes[0].matched, 4);
+  EXPECT_EQ(sizes[0].total_ns, 6'040);
+  EXPECT_EQ(sizes[0].transfer_ns, 6'000);
+  ASSERT_TRUE(bandwidth(sizes[0]));
+  EXPECT_DOUBLE_EQ(bandwidth(sizes[0])->algorithm_gb_s, 4e6 / 6'000);
+  EXPECT_DOUBLE_EQ(bandwidth(sizes[0])->bus_gb_s, 4e6 / 6'000 / 2);
+  EXPECT_EQ(sizes[1].matched, 0);
+  ASSERT_TRUE(bandwidth(sizes[1]));
+  EXPECT_DOUBLE_EQ(bandwidth(sizes[1])->bus_gb_s, 1500 * 2 * 3.0 / 4);
+  for (const CollectiveCost& one : analysis.collectives) {
+    EXPECT_EQ(bandwidth(one).has_value(), one.name != "of unknown size") << one.name;
+  }
+  EXPECT_EQ(by_unit(analysis.collectives).size(), 4u);
 }
 
 // The second rank's clock is 5 ms ahead.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/program/bus_bandwidth.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/network/collective_time.hpp"
 

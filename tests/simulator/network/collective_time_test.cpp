@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "models/program/bus_bandwidth.hpp"
 #include "tests/simulator/network/measured_collectives.hpp"
 
 namespace foreshard::simulator {

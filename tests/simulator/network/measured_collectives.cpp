@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 
+#include "models/program/bus_bandwidth.hpp"
+
 namespace foreshard::simulator {
 namespace {
 
