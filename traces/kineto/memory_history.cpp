@@ -19,6 +19,7 @@ constexpr const char* kNotRecorded = "not recorded";
 struct Pool {
   bool on_host = false;
   std::int64_t allocated = 0, reserved = 0;
+  std::int64_t counted = 0, peak = 0;                // sum of the instants; the most allocated
   std::int64_t first_ns = 0, last_ns = 0;            // instants
   std::int64_t at_first = 0, reserved_at_first = 0;  // before the first instant
   std::unordered_set<std::int64_t> live;
@@ -39,6 +40,7 @@ class History {
   std::vector<MemoryEvent> run() {
     order_equal_times();
     find_what_was_there();
+    keep_fullest_device();
     for (auto& [key, pool] : pools_) begin(pool);
     for (const std::uint32_t index : order_) replay(index);
     return std::move(out_);
@@ -88,6 +90,9 @@ class History {
           !pools_.contains({instant.on_host, instant.on_host ? -1 : instant.device});
       Pool& pool = pool_of(instant);
       const std::int64_t change = instant.is_out_of_memory ? 0 : instant.bytes;
+      pool.counted += change;
+      pool.peak =
+          std::max(pool.peak, instant.allocated == kUnknown ? pool.counted : instant.allocated);
       if (is_first) {
         pool.first_ns = instant.time_ns;
         if (instant.allocated != kUnknown) {
@@ -102,6 +107,29 @@ class History {
         pool.older.emplace_back(instant.address, -instant.bytes);
       }
     }
+  }
+
+  // The memory of two devices is not one: a rank has one device, of several the fullest.
+  void keep_fullest_device() {
+    const auto by_peak = [](const auto& a, const auto& b) {
+      return std::pair(!a.second.on_host, a.second.peak) <
+             std::pair(!b.second.on_host, b.second.peak);
+    };
+    const auto fullest = std::max_element(pools_.begin(), pools_.end(), by_peak);
+    if (fullest == pools_.end() || fullest->second.on_host) return;
+    const std::int32_t device = fullest->first.second;
+    const auto is_left_out = [device](bool on_host, std::int32_t of) {
+      return !on_host && of != device;
+    };
+    const std::size_t left_out = std::erase_if(order_, [&](std::uint32_t i) {
+      const AllocatorInstant& instant = recording_.memory[i];
+      return is_left_out(instant.on_host, instant.device);
+    });
+    if (left_out == 0) return;
+    std::erase_if(
+        pools_, [&](const auto& pool) { return is_left_out(pool.first.first, pool.first.second); });
+    recording_.dropped["[memory] events of devices other than " + std::to_string(device) +
+                       ", the fullest of the process"] += static_cast<std::int64_t>(left_out);
   }
 
   void begin(Pool& pool) {

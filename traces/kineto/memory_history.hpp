@@ -4,7 +4,8 @@
 // Memory allocated before the recording is added at its beginning: each block that is freed without
 // having been allocated, and the rest in one. Where totals jump, instants are missing; an event of
 // the category "not recorded" makes up for them, and they are counted. Before 2022 instants have
-// neither totals nor addresses; then levels count from zero.
+// neither totals nor addresses; then levels count from zero. Of a process with several devices the memory
+// of the fullest is kept; the others' instants are counted as left out.
 #pragma once
 
 #include "traces/kineto/collected.hpp"

@@ -113,6 +113,26 @@ TEST(KinetoImport, TheDeviceIsThatOfItsWorkWhereverFlowsEnd) {
   EXPECT_EQ(trace.metadata.at("device.0"), "second");
 }
 
+TEST(KinetoImport, TheMemoryOfTwoDevicesIsNotOne) {
+  const auto instant = [](int device, int ts, int bytes, int total) {
+    const auto text = [](int value) { return std::to_string(value); };
+    return R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 7, "tid": 7, "ts": )" +
+           text(ts) + R"(, "args": {"Total Reserved": 8192, "Total Allocated": )" + text(total) +
+           R"(, "Bytes": )" + text(bytes) + R"(, "Device Id": )" + text(device) +
+           R"(, "Device Type": 1, "Addr": )" + text(4096 * (ts + 1)) + "}}";
+  };
+  const Trace trace =
+      import_text(kineto_file(instant(0, 5, 5000, 5000) + ",\n" + instant(1, 6, 6000, 6000) +
+                              ",\n" + instant(0, 7, 500, 5500) + ",\n" + instant(1, 8, 100, 6100)));
+  std::int64_t allocated = 0;
+  for (const MemoryEvent& event : trace.memory) {
+    if (event.action == MemoryAction::alloc) allocated += event.bytes;
+  }
+  EXPECT_EQ(allocated, 6100);
+  ASSERT_EQ(trace.dropped.size(), 1U);
+  EXPECT_EQ(trace.dropped.begin()->second, 2);
+}
+
 TEST(KinetoImport, ProductsOfAutogradAreGradients) {
   const Trace trace = import_text(kineto_sample());
   std::map<std::string, int> keys;
