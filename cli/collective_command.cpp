@@ -152,8 +152,8 @@ Result<Collective::Answer> Collective::answer() const {
 Result<void> Collective::write(const Answer& answer) const {
   const auto& [time, source, network] = answer;
   const auto ns = std::llround(time.ns);
-  const double bus = bus_gb_s(operator_named(kind_), static_cast<double>(*bytes_),
-                                         ranks_, static_cast<double>(ns));
+  const double bus = bus_gb_s(operator_named(kind_), static_cast<double>(*bytes_), ranks_,
+                              static_cast<double>(ns));
   const std::string algorithm(name_of(time.choice.algorithm));
   const std::string protocol(name_of(time.choice.protocol));
   nlohmann::ordered_json json{{"time_ns", ns},

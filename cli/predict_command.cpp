@@ -122,22 +122,23 @@ Result<int> Predict::run() {
 }
 
 CommandText Predict::text() const {
-  return {"predict",
-          "Prediction",
-          "predict peak memory and step time of a training job",
-          "Memory is exact for Foreshard's own operators: the same allocator serves the same "
-          "requests as in `foreshard train`. Step time comes from a cost file (--costs), from the "
-          "published figures of a machine (--machine), or from both; without either it is that of "
-          "a CPU like this one. Where the machine has GPUs, what runs is PyTorch unless the plan or "
-          "--operators says otherwise. The first lines restate the question and what was assumed; "
-          "--question asks it again. A plan that does not fit is an answer: the exit status is 0.",
-          {"foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm",
-           "foreshard predict --model llama-3.1-8b --plan plan.toml --ranks 16 --nodes 2 "
-           "--machine h100-sxm",
-           "foreshard predict --model llama-small-14m --ranks 2 --costs costs.json --trace "
-           "predicted.fst",
-           "foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm "
-           "--memory-snapshot rank0.pickle"}};
+  return {
+      "predict",
+      "Prediction",
+      "predict peak memory and step time of a training job",
+      "Memory is exact for Foreshard's own operators: the same allocator serves the same "
+      "requests as in `foreshard train`. Step time comes from a cost file (--costs), from the "
+      "published figures of a machine (--machine), or from both; without either it is that of "
+      "a CPU like this one. Where the machine has GPUs, what runs is PyTorch unless the plan or "
+      "--operators says otherwise. The first lines restate the question and what was assumed; "
+      "--question asks it again. A plan that does not fit is an answer: the exit status is 0.",
+      {"foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm",
+       "foreshard predict --model llama-3.1-8b --plan plan.toml --ranks 16 --nodes 2 "
+       "--machine h100-sxm",
+       "foreshard predict --model llama-small-14m --ranks 2 --costs costs.json --trace "
+       "predicted.fst",
+       "foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm "
+       "--memory-snapshot rank0.pickle"}};
 }
 
 void Predict::add_to(Options& options) {

@@ -115,9 +115,9 @@ TEST(OutputFiles, AReaderThatLeavesIsNoFailure) {
   for (const std::string command : {"list machines", "inspect p.fst", "inspect p.fst --json -",
                                     "export p.fst --perfetto -", "predict --help"}) {
     // The program writes after the reader of its standard output has ended.
-    const Outcome outcome = place.shell(
-        "mkfifo pipe; true < pipe & exec 3> pipe; wait $!; rm pipe; \"$FORESHARD\" " + command +
-        " >&3");
+    const Outcome outcome =
+        place.shell("mkfifo pipe; true < pipe & exec 3> pipe; wait $!; rm pipe; \"$FORESHARD\" " +
+                    command + " >&3");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_EQ(outcome.err, "") << command;
   }
