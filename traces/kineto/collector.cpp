@@ -73,7 +73,10 @@ bool is_on_device(Category category) {
          category == Category::device_range || category == Category::sync;
 }
 
-EventKind kind_of(Category category, std::string_view name) {
+// `is_communication` answers of a kernel.
+template <typename IsCommunication>
+EventKind kind_of(Category category, std::string_view name,
+                  const IsCommunication& is_communication) {
   switch (category) {
     case Category::host:
       return name.starts_with("ProfilerStep#") ? EventKind::range : EventKind::host;
@@ -82,7 +85,7 @@ EventKind kind_of(Category category, std::string_view name) {
     case Category::stack: return EventKind::stack;
     case Category::kernel:
       if (name.starts_with("Memcpy") || name.starts_with("Memset")) return EventKind::memory;
-      return is_communication_kernel(name) ? EventKind::communication : EventKind::compute;
+      return is_communication() ? EventKind::communication : EventKind::compute;
     case Category::copy:
       return is_copy_between_devices(name) ? EventKind::communication : EventKind::memory;
     case Category::sync: return name == "Stream Wait Event" ? EventKind::wait : EventKind::range;
@@ -169,7 +172,7 @@ void Collector::use_slice(const RawEvent& raw) {
   event.start_ns = start.rounded();
   event.end_ns = (start + duration).rounded();
   event.name = out_.strings.intern(raw.name);
-  event.kind = kind_of(category, raw.name);
+  event.kind = kind_of(category, raw.name, [&] { return is_communication(event.name, raw.name); });
   if (event.kind == EventKind::compute && !raw.collective.empty()) {
     event.kind = EventKind::communication;
   }
@@ -183,6 +186,13 @@ void Collector::use_slice(const RawEvent& raw) {
   } else if (category == Category::annotation) {
     links.collective_size = collective_size_tag(raw);
   }
+}
+
+// Kernels are many and their names few.
+bool Collector::is_communication(StringId name, std::string_view text) {
+  const auto [found, is_new] = communication_.try_emplace(name, false);
+  if (is_new) found->second = is_communication_kernel(text);
+  return found->second;
 }
 
 void Collector::use_end(const RawEvent& raw) {

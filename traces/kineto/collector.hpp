@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "traces/import.hpp"
@@ -45,6 +46,7 @@ class Collector {
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
   void use_flow(const RawEvent& raw);
+  bool is_communication(StringId name, std::string_view text);
   static std::int64_t device_of(const RawEvent& raw);
   std::int32_t stream_of(const RawEvent& raw);
   void describe_collective(const RawEvent& raw, Event& event);
@@ -55,6 +57,7 @@ class Collector {
 
   bool keeps_stacks_;
   std::int64_t device_ = -1;
+  std::unordered_map<StringId, bool> communication_;  // of names of kernels
   LaneTable lanes_;
   std::vector<Blocks> blocks_;                              // by lane
   std::map<LaneTable::Location, std::vector<Entry>> open_;  // of each thread, the innermost last
