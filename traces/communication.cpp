@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace foreshard::traces {
 namespace {
@@ -35,16 +36,13 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-bool contains(std::string_view text, std::string_view word) {
-  return std::search(text.begin(), text.end(), word.begin(), word.end(),
-                     [](char a, char b) { return lower(a) == b; }) != text.end();
-}
-
 }  // namespace
 
 bool is_communication_kernel(std::string_view kernel) {
-  return std::ranges::any_of(kInKernels,
-                             [&](std::string_view word) { return contains(kernel, word); });
+  std::string text(kernel);
+  std::ranges::transform(text, text.begin(), lower);
+  return std::ranges::any_of(
+      kInKernels, [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
 bool is_communication_operator(std::string_view op) {
