@@ -171,8 +171,8 @@ void Collector::use_slice(const RawEvent& raw) {
   event.lane = lane;
   event.start_ns = start.rounded();
   event.end_ns = (start + duration).rounded();
-  event.name = out_.strings.intern(raw.name);
-  event.kind = kind_of(category, raw.name, [&] { return is_communication(event.name, raw.name); });
+  const StringId name = event.name = out_.strings.intern(raw.name);
+  event.kind = kind_of(category, raw.name, [&] { return is_communication(name, raw.name); });
   if (event.kind == EventKind::compute && !raw.collective.empty()) {
     event.kind = EventKind::communication;
   }

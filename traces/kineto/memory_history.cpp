@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "traces/named_steps.hpp"
+
 namespace foreshard::traces::kineto {
 namespace {
 
