@@ -149,7 +149,9 @@ Result<int> CommandLine::run(const std::vector<std::string>& arguments) {
     return written(show(command_help(*entry)));
   }
   if (auto parsed = parse(*entry, rest); !parsed) return tl::unexpected(parsed.error());
-  return entry->command->run();
+  auto status = entry->command->run();
+  if (!status) return tl::unexpected(piped_.of_pipe(std::move(status.error())));
+  return status;
 }
 
 }  // namespace foreshard::cli

@@ -260,10 +260,13 @@ DeviceWork device_work(const Trace& trace, const Launches& launches,
   return device;
 }
 
-CauseTolerances tolerances_of(const Trace& trace) {
+bool is_own(const Trace& trace) {
   const auto source = trace.metadata.find("source");
-  const bool is_own = source == trace.metadata.end() || source->second.empty();
-  return is_own ? kTolerancesOfThreads : CauseTolerances{};
+  return source == trace.metadata.end() || source->second.empty();
+}
+
+CauseTolerances tolerances_of(const Trace& trace) {
+  return is_own(trace) ? kTolerancesOfThreads : CauseTolerances{};
 }
 
 std::int32_t WorkCauses::last_over(std::span<const LaunchedWork> works, std::uint32_t device,

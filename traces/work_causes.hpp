@@ -70,6 +70,8 @@ struct CauseTolerances {
 // Of our own recordings, whose streams may be threads that wake up late where they share cores.
 constexpr CauseTolerances kTolerancesOfThreads{3'000, 1'000'000, 1'000, false};
 
+// Whether Foreshard recorded or predicted the trace; others are imported.
+bool is_own(const Trace& trace);
 // Those by which the work of a trace is to be read.
 CauseTolerances tolerances_of(const Trace& trace);
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "models/base/input_file.hpp"
 
@@ -42,8 +43,14 @@ Result<void> PipedRecordings::store(std::string& path) {
   if (!folder.exists() || !copy.flush()) {
     return fail(path, "", "cannot be copied to a temporary file; expected room in TMPDIR");
   }
-  path = file;
+  pipes_[file] = std::exchange(path, file);
   return {};
+}
+
+Error PipedRecordings::of_pipe(Error error) const {
+  const auto pipe = pipes_.find(error.file);
+  if (pipe != pipes_.end()) error.file = pipe->second;
+  return error;
 }
 
 }  // namespace foreshard::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <string>
 
 #include "models/base/error.hpp"
@@ -17,8 +18,12 @@ class PipedRecordings {
   // /dev/fd/63); other paths stay. A pipe in the file system is none: nobody may ever write to it.
   Result<void> store(std::string& path);
 
+  // An error of a temporary file as one of the pipe that was given.
+  Error of_pipe(Error error) const;
+
  private:
   std::list<traces::TemporaryFolder> folders_;
+  std::map<std::string, std::string> pipes_;  // by temporary file
 };
 
 }  // namespace foreshard::cli

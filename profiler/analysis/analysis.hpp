@@ -165,9 +165,8 @@ struct Analysis {
   bool predicted = false;
   std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own
   std::int64_t complete_until_ns = 0;
-  std::string end_reason;  // why it ended early, where it did
-  std::string
-      moved_clocks;  // "rank 1 by -4.51 ms, ...", of ranks on other hosts, where there are any
+  std::string end_reason;    // why it ended early, where it did
+  std::string moved_clocks;  // of ranks on other hosts: "rank 1 by -4.51 ms, ..."
   std::string not_recorded;  // what the profiler could not record, where it could not all
   std::map<std::string, std::int64_t> dropped;  // records that are not in the trace, by reason
   std::int64_t dropped_records = 0;             // all of them

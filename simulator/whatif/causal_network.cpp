@@ -36,8 +36,7 @@ class NetworkBuilder {
   NetworkBuilder(const RecordedRun& run, Stragglers stragglers)
       : run_(run),
         stragglers_(stragglers),
-        causes_(traces::work_causes(
-            run.launched, run.is_own ? traces::kTolerancesOfThreads : traces::CauseTolerances{})),
+        causes_(traces::work_causes(run.launched, run.tolerances)),
         queued_(full_queues(run)),
         ranks_(run.ranks),
         threads_(run.lane_ranks.size()),

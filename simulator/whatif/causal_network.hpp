@@ -8,17 +8,11 @@
 // before it returned is over, or where it need not wait, what was launched last of what was over. A
 // call that waited for the whole device returns when all work is over.
 //
-// Work of a device follows the work before it in its stream, begins no sooner than its launch
-// allows, and
-//
-//   - follows its predecessor at the recorded distance if it was launched by then and began soon
-//     after,
-//   - waited for another stream if it began long after both, and something had just ended there,
-//   - otherwise began the recorded time after its launch.
-//
-// What was not launched in the recording follows its predecessor, or where it began long after
-// that, whatever the host did last. A collective of several ranks begins to move data when all have
-// come.
+// Work of a device begins once what traces/work_causes.hpp found to have held it up has got as far as it
+// had in the recording, no sooner than its launch allows and the work before it in its stream. Where
+// nothing explains when it began, it keeps its distance from what was over last on the device or, where
+// that was before its launch, from the launch. A launch returns when the queue of its stream has room
+// (full_queues.hpp). A collective of several ranks begins to move data when all have come.
 //
 // Under the recorded times the network returns the recording, but for what contradicts these rules.
 #pragma once

@@ -18,9 +18,12 @@ class QueueReader {
   explicit QueueReader(const RecordedRun& run)
       : run_(run), place_(run.works.size()), streams_(run.lane_ranks.size()) {
     for (std::uint32_t w = 0; w < run.works.size(); ++w) {
-      std::vector<std::uint32_t>& stream = streams_[run.works[w].stream];
-      place_[w] = static_cast<std::int64_t>(stream.size());
-      stream.push_back(w);
+      const RecordedWork& work = run.works[w];
+      std::vector<std::uint32_t>& stream = streams_[work.stream];
+      const bool is_of_last = !stream.empty() && work.call != kNotRecorded &&
+                              run.works[stream.back()].call == work.call;
+      if (!is_of_last) stream.push_back(w);
+      place_[w] = static_cast<std::int64_t>(stream.size()) - 1;
     }
     std::unordered_map<traces::StringId, std::vector<std::int64_t>> times;
     for (const HostCall& call : run.calls) {
@@ -80,7 +83,7 @@ class QueueReader {
     return start > call.start_ns && call.end_ns - start <= kReturnNs;
   }
 
-  // How many places its work lies behind the last of its stream that had begun when the call returned.
+  // How many launches it lies behind the last of its stream that had begun when the call returned.
   std::int64_t ahead_of(const HostCall& call) const {
     const std::vector<std::uint32_t>& stream = stream_of(call);
     const auto later = std::upper_bound(
@@ -90,8 +93,8 @@ class QueueReader {
   }
 
   const RecordedRun& run_;
-  std::vector<std::int64_t> place_;                  // of each work, in its stream
-  std::vector<std::vector<std::uint32_t>> streams_;  // their works by start
+  std::vector<std::int64_t> place_;                  // of each work's launch, in its stream
+  std::vector<std::vector<std::uint32_t>> streams_;  // their launches' first works, by start
   std::unordered_map<traces::StringId, std::int64_t> usual_;
 };
 

@@ -1,7 +1,7 @@
 // Launches that waited because the queue of their stream was full.
 //
 // A driver takes so many launches ahead of a stream, 1,024 of CUDA's, and holds the host in the next until work of
-// that stream begins. A recording shows it by calls that take long while the queue is as deep as it gets and return
+// that stream begins. A call that launches several, as that of a CUDA graph does, is one launch. A recording shows it by calls that take long while the queue is as deep as it gets and return
 // when work of their stream has begun. How deep it gets is then known, for launches that found room as well.
 #pragma once
 

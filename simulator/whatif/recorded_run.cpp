@@ -29,8 +29,8 @@ struct WorkClassHash {
 class RunReader {
  public:
   explicit RunReader(const traces::Trace& trace) : trace_(trace), launches_(trace) {
-    const auto source = trace.metadata.find("source");
-    run_.is_own = source == trace.metadata.end() || source->second.empty();
+    run_.is_own = traces::is_own(trace);
+    run_.tolerances = traces::tolerances_of(trace);
   }
 
   RecordedRun read() {

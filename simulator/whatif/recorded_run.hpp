@@ -94,7 +94,8 @@ struct RecordedRun {
   std::vector<WorkClass> classes;         // of activity kOtherActivities and those after it
   std::vector<std::uint32_t> lane_ranks;  // of each lane, the ranks counted from 0
   std::uint32_t ranks = 0;
-  bool is_own = false;  // recorded by `foreshard train`, not imported
+  bool is_own = false;                 // recorded by `foreshard train`, not imported
+  traces::CauseTolerances tolerances;  // by which its times are to be read
   std::int64_t start_ns = 0,
                end_ns = 0;     // the span: of the first call or work to the last one's end
   std::int64_t unmatched = 0;  // works whose launch is not in the recording

@@ -165,6 +165,9 @@ TEST(InputPipes, CarryRecordings) {
     }
   }
   EXPECT_EQ(place.shell("\"$FORESHARD\" inspect - < p.fst").status, 0);
+  const Outcome refused = place.shell("echo Dear diary | \"$FORESHARD\" inspect -");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.err.find("foreshard: error: /dev/stdin: is text"), 0U) << refused.err;
 }
 
 }  // namespace

@@ -165,7 +165,8 @@ void Collector::use_slice(const RawEvent& raw) {
   if (!has_duration || start.whole < kEarliest) return drop(kImpossibleTime);
   const bool on_device = is_on_device(category);
   if (on_device && device_ < 0) device_ = device_of(raw);
-  const std::int32_t lane = on_device ? stream_of(raw) : lanes_.thread(raw.process, raw.thread);
+  const std::int32_t lane =
+      on_device ? lanes_.stream(stream_of(raw)) : lanes_.thread(raw.process, raw.thread);
   auto& [event, links] =
       is_beginning ? open_[LaneTable::place(raw.process, raw.thread)].emplace_back() : add(lane);
   event.lane = lane;
@@ -211,12 +212,12 @@ std::int64_t Collector::device_of(const RawEvent& raw) {
   return raw.device != kAbsent ? raw.device : LaneTable::number(raw.process);
 }
 
-std::int32_t Collector::stream_of(const RawEvent& raw) {
+LaneTable::Location Collector::stream_of(const RawEvent& raw) {
   constexpr std::int64_t kMaxStreams = std::int64_t{1} << 31;  // more is CUDA's word for all
   const std::int64_t device = device_of(raw);
   std::int64_t stream = raw.stream != kAbsent ? raw.stream : LaneTable::number(raw.thread);
   if (stream < 0 || stream >= kMaxStreams) stream = -1;
-  return lanes_.stream(device, stream);
+  return {device, stream};
 }
 
 void Collector::describe_device(const RawEvent& raw, Event& event) {
@@ -285,10 +286,10 @@ void Collector::use_flow(const RawEvent& raw) {
   }
   ExactTime time;
   if (raw.flow == kAbsent || !parse_time(raw.timestamp, time)) return;
-  FlowEnd end{raw.flow, time.rounded(), 0, raw.phase == "s"};
-  end.lane = end.is_launch ? lanes_.thread(raw.process, raw.thread) : stream_of(raw);
+  FlowEnd end{raw.flow, time.rounded(), raw.phase == "s"};
+  end.place = end.is_launch ? LaneTable::place(raw.process, raw.thread) : stream_of(raw);
   // Most flows stand behind their event and repeat its correlation.
-  const auto lane = static_cast<std::size_t>(end.lane);
+  const auto lane = static_cast<std::size_t>(lanes_.find(!end.is_launch, end.place));
   if (lane < blocks_.size() && !blocks_[lane].empty()) {
     const Event& last = blocks_[lane].back().back().event;
     const bool repeats = end.is_launch ? last.correlation == end.flow : last.correlation != 0;
@@ -324,7 +325,11 @@ Collected Collector::finish(std::int64_t base_ns) {
   }
   blocks_.clear();
   for (AllocatorInstant& instant : out_.memory) instant.time_ns += base_ns;
-  for (FlowEnd& end : out_.flows) end.time_ns += base_ns;
+  for (FlowEnd& end : out_.flows) {
+    end.time_ns += base_ns;
+    end.lane = lanes_.find(!end.is_launch, end.place);
+  }
+  std::erase_if(out_.flows, [](const FlowEnd& end) { return end.lane == kNone; });
   return std::move(out_);
 }
 

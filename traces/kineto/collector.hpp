@@ -48,7 +48,7 @@ class Collector {
   void use_flow(const RawEvent& raw);
   bool is_communication(StringId name, std::string_view text);
   static std::int64_t device_of(const RawEvent& raw);
-  std::int32_t stream_of(const RawEvent& raw);
+  LaneTable::Location stream_of(const RawEvent& raw);
   void describe_collective(const RawEvent& raw, Event& event);
   void describe_host(const RawEvent& raw, Event& event, EventLinks& links);
   void describe_device(const RawEvent& raw, Event& event);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "traces/kineto/lane_table.hpp"
+
 namespace foreshard::traces::kineto {
 
 struct Collected;
@@ -12,8 +14,9 @@ struct Collected;
 struct FlowEnd {
   std::int64_t flow = 0;
   std::int64_t time_ns = 0;
-  std::int32_t lane = 0;
   bool is_launch = false;  // otherwise what was launched
+  LaneTable::Location place{};
+  std::int32_t lane = kNone;  // of the place; none where nothing else is of it
 };
 
 // Sets the correlations that are missing. The events of each lane are sorted.

@@ -43,8 +43,12 @@ std::int32_t LaneTable::thread(std::string_view process, std::string_view thread
   return last_host_lane_;
 }
 
-std::int32_t LaneTable::stream(std::int64_t device, std::int64_t stream) {
-  const Location location{device, stream};
+std::int32_t LaneTable::find(bool is_device, const Location& location) const {
+  const auto found = index_.find({is_device, location});
+  return found == index_.end() ? kNone : found->second;
+}
+
+std::int32_t LaneTable::stream(const Location& location) {
   if (last_stream_lane_ == kNone || location != last_stream_) {
     last_stream_lane_ = add({true, location});
     last_stream_ = location;

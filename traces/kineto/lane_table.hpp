@@ -19,7 +19,9 @@ class LaneTable {
 
   // `process` and `thread` as they stand in the file: numbers, or words such as "stream 7".
   std::int32_t thread(std::string_view process, std::string_view thread);
-  std::int32_t stream(std::int64_t device, std::int64_t stream);
+  std::int32_t stream(const Location& location);
+  // kNone where nothing has been of that place.
+  std::int32_t find(bool is_device, const Location& location) const;
 
   // The number at a word's end; words without one have numbers of their own.
   static std::int64_t number(std::string_view word);

@@ -179,6 +179,23 @@ TEST(WhatIf, WorkThatOverlapsInItsStreamMovesWithWhatTheOtherHadDone) {
   EXPECT_EQ(span_us(draw, {"next=0"}), 1006);
 }
 
+// A graph of 300 kernels is one launch: its call takes long of its own, not for want of room.
+TEST(WhatIf, AGraphDoesNotFillTheQueueOfItsStream) {
+  DrawnRecording draw;
+  const int host = draw.thread(), stream = draw.stream();
+  double now = 0;
+  for (int step = 0; step < 6; ++step) {
+    const double called = now, returned = called + (step == 0 ? 1080 : 1100);
+    const auto call = draw.call(host, called, returned, "cudaGraphLaunch");
+    for (int k = 0; k < 300; ++k) {
+      draw.work(stream, called + 6 + 11 * k, called + 16 + 11 * k, call, "kernel");
+    }
+    now = called + 6 + 11 * 300 + 5;
+    draw.call(host, returned + 5, now, "cudaDeviceSynchronize");
+  }
+  EXPECT_GE(span_us(draw, {"kernel=0"}), 1080 + 5 * 1100);
+}
+
 TEST(WhatIf, ACopyCallReturnsWhenItsCopyIsOver) {
   DrawnRecording draw;
   const int host = draw.thread(), stream = draw.stream();

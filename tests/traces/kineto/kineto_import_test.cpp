@@ -111,6 +111,7 @@ TEST(KinetoImport, TheDeviceIsThatOfItsWorkWhereverFlowsEnd) {
       R"("deviceProperties": [{"id": 0, "name": "first"}, {"id": 1, "name": "second"}],
 )"));
   EXPECT_EQ(trace.metadata.at("device.0"), "second");
+  EXPECT_EQ(trace.lanes.size(), 2U) << "a flow makes no stream";
 }
 
 TEST(KinetoImport, TheMemoryOfTwoDevicesIsNotOne) {
