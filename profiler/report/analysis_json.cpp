@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -40,22 +41,15 @@ void put_peaks(Json& json, const RecordedMemory& has, std::int64_t allocated, st
   json["peak_host_bytes"] = figure_if(has.host, host);
 }
 
-void put(Json& json, const TimeBreakdown& time) {
-  json["device_events"] = time.device_events;
-  json["span_ns"] = time.span_ns;
-  json["compute_ns"] = time.compute_ns;
-  json["communication_ns"] = time.communication_ns;
-  json["memory_operation_ns"] = time.memory_operation_ns;
-  json["idle_ns"] = time.idle_ns;
-  json["overlap_ns"] = time.overlap_ns;
-  json["exposed_communication_ns"] = time.exposed_communication_ns;
-}
+// In the order of kTimes.
+constexpr std::array<const char*, kTimes.size()> kTimeNames{
+    "device_events",       "span_ns", "compute_ns", "communication_ns",
+    "memory_operation_ns", "idle_ns", "overlap_ns", "exposed_communication_ns"};
 
-void put_nothing(Json& json) {
-  for (const char* const name :
-       {"device_events", "span_ns", "compute_ns", "communication_ns", "memory_operation_ns",
-        "idle_ns", "overlap_ns", "exposed_communication_ns"}) {
-    json[name] = nullptr;
+// Null of what is not known.
+void put(Json& json, const TimeBreakdown& time, bool is_known = true) {
+  for (std::size_t i = 0; i < kTimes.size(); ++i) {
+    json[kTimeNames[i]] = is_known ? Json(time.*kTimes[i]) : Json();
   }
 }
 
@@ -172,11 +166,7 @@ Json json_of(const Analysis& analysis, const RankAnalysis& rank) {
              {"start_ns", step.start_ns},
              {"duration_ns", step.duration_ns},
              {"host_wait_ns", step.host_wait_ns}};
-    if (step.is_whole) {
-      put(one, step.time);
-    } else {
-      put_nothing(one);
-    }
+    put(one, step.time, step.is_whole);
     put_peaks(one, has, step.peak_allocated_bytes, step.peak_reserved_bytes, step.peak_host_bytes);
     steps.push_back(std::move(one));
   }

@@ -233,20 +233,43 @@ std::vector<IdleCause> causes_of(const Analysis& analysis) {
   return causes;
 }
 
+// A cause of idle time as why the device was idle, and as what there was more of.
+struct IdleWords {
+  const char *reason, *noun;
+};
+const std::map<std::string, IdleWords> kIdle{
+    {"data_loading", {"mostly while the host loads data", "idle time while the host loads data"}},
+    {"checkpoint",
+     {"mostly while the host is in a checkpoint", "idle time while the host is in a checkpoint"}},
+    {"evaluation",
+     {"mostly while the host is in an evaluation", "idle time while the host is in an evaluation"}},
+    {"logging", {"mostly while the host is logging", "idle time while the host is logging"}},
+    {"annotation",
+     {"mostly while the host is in a range of the script",
+      "idle time while the host is in a range of the script"}},
+    {"host_blocked",
+     {"mostly because of host-device synchronisation", "idle time of host-device synchronisation"}},
+    {"launch_bound",
+     {"mostly because the host launches work too late (launch-bound)", "launch-bound idle time"}},
+    {"other_ranks",
+     {"mostly waiting for other ranks to join a collective", "idle time waiting for other ranks"}},
+    {"between_kernels", {"mostly in short gaps between kernels", "short gaps between kernels"}},
+    {"dependency",
+     {"mostly because work that was launched in time waits for other streams",
+      "idle time waiting for other streams"}},
+    {"unknown",
+     {"for an unknown reason: the launches of the work that follows are not in the trace",
+      "idle time for an unknown reason"}}};
+
+// A part of a step in which another differs (largest_difference).
+std::string part_name(const std::string& part) {
+  const auto idle = kIdle.find(part);
+  if (idle != kIdle.end()) return idle->second.noun;
+  if (part == "exposed_communication") return "exposed communication";
+  return part == "memory_operation" ? "copies" : part;
+}
+
 std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
-  static const std::map<std::string, const char*> kReasons{
-      {"data_loading", "mostly while the host loads data"},
-      {"checkpoint", "mostly while the host is in a checkpoint"},
-      {"evaluation", "mostly while the host is in an evaluation"},
-      {"logging", "mostly while the host is logging"},
-      {"annotation", "mostly while the host is in a range of the script"},
-      {"host_blocked", "mostly because of host-device synchronisation"},
-      {"launch_bound", "mostly because the host launches work too late (launch-bound)"},
-      {"other_ranks", "mostly waiting for other ranks to join a collective"},
-      {"between_kernels", "mostly in short gaps between kernels"},
-      {"dependency", "mostly because work that was launched in time waits for other streams"},
-      {"unknown",
-       "for an unknown reason: the launches of the work that follows are not in the trace"}};
   std::map<std::string, std::int64_t> sums;
   const std::vector<IdleCause> causes = causes_of(analysis);
   for (const IdleCause& cause : causes)
@@ -258,7 +281,7 @@ std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
       duration(t.idle_ns) + " (" + percent(t.idle_ns, t.span_ns) + " of the " + whole_of(analysis) +
       ")";
   if (worst == sums.end() || worst->second == 0) return text + ".";
-  text += std::string(", ") + kReasons.at(worst->first);
+  text += std::string(", ") + kIdle.at(worst->first).reason;
   const auto in =
       std::max_element(causes.begin(), causes.end(), [&](const IdleCause& a, const IdleCause& b) {
         return std::pair(a.cause == worst->first, a.ns) < std::pair(b.cause == worst->first, b.ns);
@@ -268,21 +291,6 @@ std::string idle_sentence(const Analysis& analysis, const TimeBreakdown& t) {
 }
 
 std::string slowest_step_sentence(const Analysis& analysis) {
-  static const std::map<std::string, const char*> kParts{
-      {"compute", "compute"},
-      {"exposed_communication", "exposed communication"},
-      {"memory_operation", "copies"},
-      {"data_loading", "idle time while the host loads data"},
-      {"checkpoint", "idle time while the host is in a checkpoint"},
-      {"evaluation", "idle time while the host is in an evaluation"},
-      {"logging", "idle time while the host is logging"},
-      {"annotation", "idle time while the host is in a range of the script"},
-      {"host_blocked", "idle time of host-device synchronisation"},
-      {"launch_bound", "launch-bound idle time"},
-      {"other_ranks", "idle time waiting for other ranks"},
-      {"between_kernels", "short gaps between kernels"},
-      {"dependency", "idle time waiting for other streams"},
-      {"unknown", "idle time for an unknown reason"}};
   if (!analysis.slowest_step) return "";
   const SlowestStep& slowest = *analysis.slowest_step;
   const IdleCause& most = slowest.difference;
@@ -290,7 +298,7 @@ std::string slowest_step_sentence(const Analysis& analysis) {
   return "Step " + std::to_string(slowest.step) +
          " is the slowest: " + duration(slowest.duration_ns) + " against a median of " +
          duration(slowest.median_ns) + "; the largest difference is " + duration(most.ns) +
-         " more of " + kParts.at(most.cause) + in + ".";
+         " more of " + part_name(most.cause) + in + ".";
 }
 
 std::string costliest_sentence(const Analysis& analysis, bool on_device) {
