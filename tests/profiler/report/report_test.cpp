@@ -44,6 +44,22 @@ TEST(Report, PutsTheAnswerFirst) {
       << text;
 }
 
+TEST(Report, SaysWhichStepIsSlowestAndOfWhatItHasMore) {
+  HandMadeTrace t;
+  std::int64_t at = 0;
+  for (int step = 1; step <= 8; ++step) {
+    const std::int64_t work = step == 6 ? 16'000'000 : 10'000'000;
+    t.step(0, step, at, at + work);
+    t.event(0, 0, EventKind::compute, at, at + work, step, "matmul");
+    at += work;
+  }
+  const std::string text = without_breaks(report_text(analyse(t.trace)));
+  EXPECT_NE(text.find("Step 6 is the slowest: 16.0 ms against a median of 10.0 ms; the largest "
+                      "difference is 6.00 ms more of compute."),
+            std::string::npos)
+      << text;
+}
+
 TEST(Report, CountsMemoryOutsideTheAllocatorByItself) {
   HandMadeTrace t;
   t.memory(0, MemoryAction::outside_alloc, 1, 0x10, 1 << 20)
