@@ -156,11 +156,12 @@ TEST(InputPipes, CarryRecordings) {
   const Workplace place;
   ASSERT_EQ(place.run(job("predict", 2, {"--trace", "p.fst"})).status, 0);
   for (const std::string command : {"inspect", "replay", "compare p.fst"}) {
-    const std::string program = "\"$FORESHARD\" " + command + " ", json = " --json /dev/fd/3 ";
-    const Outcome file = place.shell(program + "p.fst" + json + "3>&1 >/dev/null");
+    const std::string program = "\"$FORESHARD\" " + command + " ", answer = " --json /dev/fd/3 ";
+    const Outcome file = place.shell(program + "p.fst" + answer + "3>&1 >/dev/null");
     ASSERT_EQ(file.status, 0) << file.err;
     for (const std::string pipe : {"-", "/dev/stdin"}) {
-      const Outcome piped = place.shell("cat p.fst | " + program + pipe + json + "3>&1 >/dev/null");
+      const Outcome piped =
+          place.shell("cat p.fst | " + program + pipe + answer + "3>&1 >/dev/null");
       EXPECT_EQ(piped.out, file.out) << command << piped.err;
     }
   }
