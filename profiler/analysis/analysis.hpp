@@ -37,7 +37,7 @@
 #include "profiler/analysis/critical_path.hpp"
 #include "profiler/analysis/launches.hpp"
 #include "profiler/analysis/memory_timeline.hpp"
-#include "traces/steady_steps.hpp"
+#include "traces/meaning/steady_steps.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {

@@ -9,9 +9,9 @@
 
 #include "models/base/statistics.hpp"
 #include "models/program/bus_bandwidth.hpp"
-#include "traces/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
 #include "traces/intervals.hpp"
+#include "traces/meaning/collectives.hpp"
 
 namespace foreshard::profiler {
 namespace {

@@ -67,7 +67,7 @@ struct GroupWaits {
   std::map<std::int32_t, RankWaits> waits;
 };
 
-// How collectives match: traces/collectives.hpp. Those of ranks that the trace has not match none.
+// How collectives match: traces/meaning/collectives.hpp. Those of ranks that the trace has not match none.
 std::vector<GroupWaits> group_waits(const traces::Trace& trace);
 
 // Sums over groups, by rank; the lag is that of the group in which the rank met others most.

@@ -5,9 +5,9 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "traces/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
-#include "traces/work_causes.hpp"
+#include "traces/meaning/collectives.hpp"
+#include "traces/meaning/work_causes.hpp"
 
 namespace foreshard::profiler {
 namespace {

@@ -10,7 +10,7 @@
 //   only while nothing it called was at work
 //   for a collective, on all ranks together: what the rank that came last did before it
 //
-// For work of a device that is what traces/work_causes.hpp concludes: its launch, the work before it in
+// For work of a device that is what traces/meaning/work_causes.hpp concludes: its launch, the work before it in
 // its stream, or work of another stream.
 //
 // The time between two events of the chain belongs to the later one, as waiting; but between two of

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "traces/launches.hpp"
+#include "traces/meaning/launches.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::profiler {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "profiler/analysis/host_activity.hpp"
-#include "traces/annotations.hpp"
+#include "traces/meaning/annotations.hpp"
 
 namespace foreshard::profiler {
 namespace {

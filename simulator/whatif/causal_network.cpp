@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "simulator/whatif/full_queues.hpp"
-#include "traces/work_causes.hpp"
+#include "traces/meaning/work_causes.hpp"
 
 namespace foreshard::simulator {
 namespace {

@@ -8,7 +8,7 @@
 // before it returned is over, or where it need not wait, what was launched last of what was over. A
 // call that waited for the whole device returns when all work is over.
 //
-// Work of a device begins once what traces/work_causes.hpp found to have held it up has got as far as it
+// Work of a device begins once what traces/meaning/work_causes.hpp found to have held it up has got as far as it
 // had in the recording, no sooner than its launch allows and the work before it in its stream. Where
 // nothing explains when it began, it keeps its distance from what was over last on the device or, where
 // that was before its launch, from the launch. A launch returns when the queue of its stream has room

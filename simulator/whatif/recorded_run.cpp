@@ -8,8 +8,8 @@
 
 #include "models/program/operators.hpp"
 #include "simulator/fit/meetings.hpp"
-#include "traces/device_calls.hpp"
-#include "traces/launches.hpp"
+#include "traces/meaning/device_calls.hpp"
+#include "traces/meaning/launches.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::simulator {

@@ -15,8 +15,8 @@
 
 #include "models/base/error.hpp"
 #include "simulator/whatif/activity_network.hpp"
+#include "traces/meaning/work_causes.hpp"
 #include "traces/trace.hpp"
-#include "traces/work_causes.hpp"
 
 namespace foreshard::simulator {
 

@@ -9,8 +9,8 @@
 #include "models/base/figures.hpp"
 #include "simulator/engine/work_table.hpp"
 #include "simulator/whatif/causal_network.hpp"
+#include "traces/meaning/steady_steps.hpp"
 #include "traces/recorded_question.hpp"
-#include "traces/steady_steps.hpp"
 
 namespace foreshard::simulator {
 namespace {

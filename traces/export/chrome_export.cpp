@@ -12,7 +12,7 @@
 #include "models/base/atomic_file.hpp"
 #include "models/base/utf8.hpp"
 #include "traces/export/text_output.hpp"
-#include "traces/launches.hpp"
+#include "traces/meaning/launches.hpp"
 #include "traces/memory_tally.hpp"
 #include "traces/trace.hpp"
 

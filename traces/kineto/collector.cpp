@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "models/base/utf8.hpp"
-#include "traces/communication.hpp"
-#include "traces/device_calls.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/costs/transfer_keys.hpp"
 #include "traces/kineto/json/exact_time.hpp"
+#include "traces/meaning/communication.hpp"
+#include "traces/meaning/device_calls.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {
@@ -244,7 +244,7 @@ void Collector::describe_host(const RawEvent& raw, Event& event, EventLinks& lin
   } else if (!raw.input_dims.empty()) {
     const KeyMemo::Known known = keys_.of(event.name, raw);
     event.cost_key = known.key;
-    links.in_backward = known.in_backward;
+    links.cost_key_in_backward = known.in_backward;
     links.collective_size = collective_size_tag(raw);
   }
 }

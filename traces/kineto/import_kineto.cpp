@@ -10,11 +10,11 @@
 
 #include "models/base/figures.hpp"
 #include "models/base/input_file.hpp"
-#include "traces/clock_alignment.hpp"
 #include "traces/import.hpp"
 #include "traces/input/byte_source.hpp"
 #include "traces/kineto/cycles.hpp"
 #include "traces/kineto/recording.hpp"
+#include "traces/meaning/clock_alignment.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::traces::kineto {

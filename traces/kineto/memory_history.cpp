@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "traces/named_steps.hpp"
+#include "traces/meaning/named_steps.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -30,7 +30,7 @@ struct Pool {
 
 class History {
  public:
-  History(Collected& recording, const EventContexts& places)
+  History(Collected& recording, const Attribution& places)
       : recording_(recording), places_(places), order_(recording.memory.size()) {
     std::iota(order_.begin(), order_.end(), 0U);
     const auto& all = recording_.memory;
@@ -166,7 +166,7 @@ class History {
 
   void replay(std::uint32_t index) {
     const AllocatorInstant& instant = recording_.memory[index];
-    const EventContext& place = places_.memory[index];
+    const MomentContext& place = places_.moments[index];
     Pool& pool = pool_of(instant);
     MemoryEvent event;
     event.time_ns = instant.time_ns;
@@ -241,7 +241,7 @@ class History {
   }
 
   // "layers.0: aten::mm", from the innermost operator that allocated.
-  StringId owner_of(const EventContext& place) {
+  StringId owner_of(const MomentContext& place) {
     if (place.unit == 0) return place.inside;
     const auto [found, is_new] = owners_.try_emplace({place.unit, place.inside}, 0);
     if (is_new) {
@@ -253,7 +253,7 @@ class History {
   }
 
   Collected& recording_;
-  const EventContexts& places_;
+  const Attribution& places_;
   std::vector<std::uint32_t> order_;
   std::map<std::pair<bool, std::int32_t>, Pool> pools_;
   std::unordered_set<std::int64_t> older_;  // addresses of blocks from before, as long as they live
@@ -263,7 +263,7 @@ class History {
 
 }  // namespace
 
-std::vector<MemoryEvent> memory_history(Collected& recording, const EventContexts& places) {
+std::vector<MemoryEvent> memory_history(Collected& recording, const Attribution& places) {
   return History(recording, places).run();
 }
 

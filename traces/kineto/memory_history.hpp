@@ -9,12 +9,12 @@
 #pragma once
 
 #include "traces/kineto/collected.hpp"
-#include "traces/kineto/event_context.hpp"
+#include "traces/meaning/attribution.hpp"
 
 namespace foreshard::traces::kineto {
 
-// In the order of time; their rank is not set. May add to strings, dropped
+// `attribution`: with the instants as its moments. In the order of time; their rank is not set. May add to strings, dropped
 // and losses, whose rank is not set either.
-std::vector<MemoryEvent> memory_history(Collected& recording, const EventContexts& places);
+std::vector<MemoryEvent> memory_history(Collected& recording, const Attribution& attribution);
 
 }  // namespace foreshard::traces::kineto

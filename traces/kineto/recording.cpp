@@ -17,10 +17,12 @@
 
 #include "models/base/json_limits.hpp"
 #include "traces/input/limits.hpp"
+#include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/collector.hpp"
-#include "traces/kineto/event_context.hpp"
+#include "traces/kineto/costs/operator_keys.hpp"
 #include "traces/kineto/json/recording_reader.hpp"
 #include "traces/kineto/memory_history.hpp"
+#include "traces/meaning/attribution.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {
@@ -206,6 +208,25 @@ class Collectors {
   Collector* last_ = nullptr;
 };
 
+// Of the device's work, and of operators that models/ has by name.
+void count_cost_keys(const Collected& collected, Recording& out) {
+  std::vector<std::int8_t> has_key(collected.strings.size(), -1);  // names; -1: not looked into
+  const auto may_have_key = [&](const Event& event) {
+    if (collected.lanes[static_cast<std::size_t>(event.lane)].device) {
+      return is_device_work(event.kind);
+    }
+    if (event.cost_key != 0 || event.kind != EventKind::host) return event.cost_key != 0;
+    std::int8_t& known = has_key[static_cast<std::size_t>(event.name)];
+    if (known < 0) known = key_rule(collected.strings[event.name]) != nullptr ? 1 : 0;
+    return known > 0;
+  };
+  for (const Event& event : collected.events) {
+    if (may_have_key(event)) {
+      ++(event.cost_key != 0 ? out.cost_keys_mapped : out.cost_keys_unmapped);
+    }
+  }
+}
+
 // Nothing where reading was stopped.
 std::optional<Recording> recording_of(Collector& collector, const FileMetadata& metadata,
                                       const ImportOptions& options) {
@@ -214,21 +235,24 @@ std::optional<Recording> recording_of(Collector& collector, const FileMetadata& 
   out.host = metadata.host();
   Collected collected = collector.finish(metadata.base_ns());
   if (options.stop.stop_requested()) return std::nullopt;
-  EventContexts contexts = attribute(collected);
+  sort_lanes(collected);
+  link_by_flows(collected);
+  std::vector<Moment> moments;
+  for (const AllocatorInstant& instant : collected.memory) {
+    moments.push_back({instant.time_ns, instant.lane});
+  }
+  Attribution attribution = attribute(collected, moments);
+  out.unrelated_collectives = relate_background_collectives(collected);
+  count_cost_keys(collected, out);
   if (options.stop.stop_requested()) return std::nullopt;
-  const std::vector<MemoryEvent> memory = memory_history(collected, contexts);
+  const std::vector<MemoryEvent> memory = memory_history(collected, attribution);
   out.trace.memory = MemoryEventList(memory.begin(), memory.end());
-  out.trace.strings = std::move(collected.strings);
-  out.trace.lanes = std::move(collected.lanes);
-  out.trace.events = EventList(collected.events.begin(), collected.events.end());
-  out.trace.steps = std::move(contexts.steps);
+  out.trace.steps = std::move(attribution.steps);
   out.trace.dropped = std::move(collected.dropped);
   out.trace.losses = std::move(collected.losses);
+  put_events(out.trace, std::move(collected));
   out.trace.metadata = metadata.other();
   set_span(out);
-  out.cost_keys_mapped = contexts.cost_keys_mapped;
-  out.cost_keys_unmapped = contexts.cost_keys_unmapped;
-  out.unrelated_collectives = contexts.unrelated_collectives;
   return out;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "traces/launches.hpp"
+#include "traces/meaning/launches.hpp"
 
 namespace foreshard::traces::nsys {
 namespace {

@@ -2,8 +2,8 @@
 #include <array>
 #include <unordered_map>
 
-#include "traces/communication.hpp"
 #include "traces/input/limits.hpp"
+#include "traces/meaning/communication.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {

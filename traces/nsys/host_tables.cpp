@@ -3,8 +3,8 @@
 #include <cctype>
 #include <unordered_map>
 
-#include "traces/device_calls.hpp"
 #include "traces/input/limits.hpp"
+#include "traces/meaning/device_calls.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "traces/import.hpp"
+#include "traces/meaning/attribution.hpp"
 #include "traces/metadata.hpp"
-#include "traces/nsys/context.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -172,7 +172,7 @@ Trace nsys::read_export(Source& source, const std::string& name) {
   read_nvtx(in);
   name_threads(in);
   const std::int64_t first = builder.finish();
-  assign_context(trace);
+  attribute(trace);
 
   RunDescription run;
   run.ranks = std::max(1, static_cast<int>(builder.ranks().size()));

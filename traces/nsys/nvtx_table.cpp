@@ -1,6 +1,5 @@
 #include <unordered_map>
 
-#include "traces/nsys/classify_range.hpp"
 #include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces::nsys {
@@ -98,6 +97,15 @@ class Reader {
 };
 
 }  // namespace
+
+std::string_view operator_name(std::string_view name) {
+  for (const std::string_view addition : {", seq = ", ", op_id = ", ", sizes = "}) {
+    if (const auto at = name.find(addition); at != std::string_view::npos && at > 0) {
+      name = name.substr(0, at);
+    }
+  }
+  return name;
+}
 
 void read_nvtx(Import& in) {
   Reader(in).read();

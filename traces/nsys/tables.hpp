@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "traces/nsys/builder.hpp"
 #include "traces/nsys/source.hpp"
@@ -27,6 +28,10 @@ void read_host_tables(Import& in);
 // tables.
 void read_synchronization(Import& in);
 void read_nvtx(Import& in);
+
+// The name of an operator without what torch.autograd.profiler.emit_nvtx adds to it:
+// "aten::mm, seq = 7, op_id = 9" is "aten::mm". Equal to `name` for every other range.
+std::string_view operator_name(std::string_view name);
 
 // All tables of an export called `name`, and its metadata.
 Trace read_export(Source& source, const std::string& name);

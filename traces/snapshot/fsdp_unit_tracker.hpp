@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/fsdp_scopes.hpp"
+#include "traces/meaning/fsdp_scopes.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
 namespace foreshard::traces {

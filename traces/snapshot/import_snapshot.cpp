@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "models/base/figures.hpp"
-#include "traces/annotations.hpp"
 #include "traces/import.hpp"
+#include "traces/meaning/annotations.hpp"
 #include "traces/metadata.hpp"
 #include "traces/snapshot/allocation_cause.hpp"
 #include "traces/snapshot/fsdp_unit_tracker.hpp"

@@ -4,7 +4,7 @@
 
 #include "gui/models/timeline/lane_events.hpp"
 #include "profiler/analysis/matched_events.hpp"
-#include "traces/work_causes.hpp"
+#include "traces/meaning/work_causes.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -37,7 +37,7 @@ void add_begun(const traces::Trace& trace, LaneEvents lane, std::int64_t ns,
   }
 }
 
-// The work that kept an event of a device waiting, by traces/work_causes.hpp; nothing where that was its launch or is
+// The work that kept an event of a device waiting, by traces/meaning/work_causes.hpp; nothing where that was its launch or is
 // not known.
 std::optional<EventIndex> awaited(const LaneSet& lanes, EventIndex index,
                                   const std::vector<std::int32_t>& streams) {

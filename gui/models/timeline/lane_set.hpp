@@ -16,7 +16,7 @@
 #include "gui/models/timeline/pyramid.hpp"
 #include "gui/models/timeline/row.hpp"
 #include "gui/models/timeline/row_shapes.hpp"
-#include "traces/launches.hpp"
+#include "traces/meaning/launches.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::gui {

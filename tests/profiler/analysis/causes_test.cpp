@@ -8,7 +8,7 @@
 
 #include "profiler/analysis/operators.hpp"
 #include "tests/profiler/analysis/hand_made_trace.hpp"
-#include "traces/clock_alignment.hpp"
+#include "traces/meaning/clock_alignment.hpp"
 
 namespace foreshard::profiler {
 namespace {

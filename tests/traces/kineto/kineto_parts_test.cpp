@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "traces/annotations.hpp"
-#include "traces/communication.hpp"
 #include "traces/kineto/json/exact_time.hpp"
 #include "traces/kineto/json/json_text.hpp"
 #include "traces/kineto/recording.hpp"
+#include "traces/meaning/annotations.hpp"
+#include "traces/meaning/communication.hpp"
 
 namespace foreshard::traces::kineto {
 namespace {

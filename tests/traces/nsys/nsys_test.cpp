@@ -13,6 +13,7 @@
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/import.hpp"
+#include "traces/nsys/tables.hpp"
 
 namespace foreshard::traces {
 namespace {
@@ -427,6 +428,13 @@ INSTANTIATE_TEST_SUITE_P(Files, RealNsys,
                          [](const auto& file) {
                            return file.param.substr(0, file.param.find_first_of(".-"));
                          });
+
+TEST(OperatorNames, LoseWhatEmitNvtxAdds) {
+  EXPECT_EQ(nsys::operator_name("aten::mm, seq = 7, op_id = 9"), "aten::mm");
+  EXPECT_EQ(nsys::operator_name("aten::mm, op_id = 9, sizes = [[1, 2], [2, 3]]"), "aten::mm");
+  EXPECT_EQ(nsys::operator_name("a, b"), "a, b");
+  EXPECT_EQ(nsys::operator_name(", seq = 7"), ", seq = 7");
+}
 
 }  // namespace
 }  // namespace foreshard::traces

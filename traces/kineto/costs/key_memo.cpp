@@ -48,7 +48,9 @@ KeyMemo::Known KeyMemo::of(StringId name, const RawEvent& event) {
   Known out;
   if (const auto key = known.rule(Arguments(event))) {
     out.key = strings_.intern(text(key->key));
-    if (key->in_backward != key->key.op) out.in_backward = key->in_backward;
+    if (key->in_backward != Operator::kCount && key->in_backward != key->key.op) {
+      out.in_backward = strings_.intern(text(in_backward(key->key, key->in_backward)));
+    }
   }
   constexpr std::size_t kMaxKnown = 1 << 16;  // more of them are damage, or all different
   constexpr std::size_t kLongest = 1 << 12;

@@ -17,8 +17,8 @@ namespace foreshard::traces::kineto {
 class KeyMemo {
  public:
   struct Known {
-    StringId key = 0;                         // its text, 0 where there is none
-    Operator in_backward = Operator::kCount;  // see OperatorKey; kCount where it is the same
+    StringId key = 0;          // its text, 0 where there is none
+    StringId in_backward = 0;  // see OperatorKey; 0 where it is the same
   };
 
   explicit KeyMemo(Strings& strings) : strings_(strings) {}

@@ -1,4 +1,4 @@
-#include "traces/launches.hpp"
+#include "traces/meaning/launches.hpp"
 
 #include <algorithm>
 #include <tuple>

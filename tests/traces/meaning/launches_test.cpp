@@ -1,5 +1,5 @@
 // Which call launched which work, and what reports and exports make of it.
-#include "traces/launches.hpp"
+#include "traces/meaning/launches.hpp"
 
 #include <random>
 #include <sstream>

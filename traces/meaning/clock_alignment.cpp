@@ -1,4 +1,4 @@
-#include "traces/clock_alignment.hpp"
+#include "traces/meaning/clock_alignment.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/base/statistics.hpp"
-#include "traces/collectives.hpp"
+#include "traces/meaning/collectives.hpp"
 
 namespace foreshard::traces {
 namespace {

@@ -1,4 +1,4 @@
-#include "traces/communication.hpp"
+#include "traces/meaning/communication.hpp"
 
 #include <algorithm>
 #include <array>

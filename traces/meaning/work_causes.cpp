@@ -1,4 +1,4 @@
-#include "traces/work_causes.hpp"
+#include "traces/meaning/work_causes.hpp"
 
 #include <algorithm>
 #include <map>

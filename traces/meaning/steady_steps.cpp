@@ -1,4 +1,4 @@
-#include "traces/steady_steps.hpp"
+#include "traces/meaning/steady_steps.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,10 @@
-#include "traces/annotations.hpp"
+#include "traces/meaning/annotations.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <string>
 
 namespace foreshard::traces {
 namespace {
@@ -12,6 +14,8 @@ using Scope = Annotation::Scope;
 constexpr std::string_view kForward = "forward";
 constexpr std::string_view kBackward = "backward";
 constexpr std::string_view kOptimizer = "optimizer";
+
+constexpr std::size_t kLongestWord = 200;
 
 struct Word {
   std::string_view text;
@@ -95,6 +99,48 @@ std::optional<std::int32_t> step_of(std::string_view name) {
   return parsed.ec == std::errc() ? std::optional(step) : std::nullopt;
 }
 
+// "layers.0", "model.layers.3.mlp": names joined by dots, one of them a number.
+bool is_module_path(std::string_view text) {
+  if (text.size() > kLongestWord || !std::isalpha(static_cast<unsigned char>(text.front()))) {
+    return false;
+  }
+  bool has_number = false;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t dot = std::min(text.find('.', at), text.size());
+    const std::string_view part = text.substr(at, dot - at);
+    if (part.empty()) return false;
+    if (!std::all_of(part.begin(), part.end(), [](char c) {
+          return c == '_' || std::isalnum(static_cast<unsigned char>(c));
+        })) {
+      return false;
+    }
+    has_number = has_number || (at > 0 && std::all_of(part.begin(), part.end(), is_digit));
+    at = dot + 1;
+  }
+  return has_number;
+}
+
+// Of autograd's "MmBackward0", of DDP, and of the words that people use.
+std::string_view phase_of(std::string_view name) {
+  if (name.starts_with("autograd::engine::evaluate_function")) return kBackward;
+  if (name == "DistributedDataParallel.forward") return kForward;
+  const std::string_view stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  if (stem.ends_with("Backward") && stem != "Backward") return kBackward;
+  std::string word;
+  for (const char c : name.substr(0, kLongestWord)) {
+    if (c != '#' && c != ' ')
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (word.ends_with("_pass")) word.resize(word.size() - 5);
+  if (word.ends_with("pass")) word.resize(word.size() - 4);
+  if (word == "forward" || word == "fwd") return kForward;
+  if (word == "backward" || word == "loss.backward" || word == "bwd") return kBackward;
+  if (word == "optimizer" || word == "optimizer_step" || word.starts_with("optimizer.")) {
+    return kOptimizer;
+  }
+  return {};
+}
+
 }  // namespace
 
 Annotation annotation_of(std::string_view name) {
@@ -106,13 +152,13 @@ Annotation annotation_of(std::string_view name) {
   if (const auto step = step_of(name)) {
     out.step = step;
     out.scope = Scope::resets;
-  } else if (name.starts_with("autograd::engine::evaluate_function")) {
-    out.phase = kBackward;
   } else if (name.starts_with("Optimizer.")) {
     out.phase = kOptimizer;
     out.scope = Scope::resets;
-  } else if (name == "DistributedDataParallel.forward") {
-    out.phase = kForward;
+  } else if (is_module_path(name)) {
+    out.unit = name;
+  } else {
+    out.phase = phase_of(name);
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // Which unit's own work a thread is in: the same answer for every importer.
-#include "traces/fsdp_scopes.hpp"
+#include "traces/meaning/fsdp_scopes.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "traces/named_steps.hpp"
+#include "traces/meaning/named_steps.hpp"
 
 #include <algorithm>
 #include <tuple>

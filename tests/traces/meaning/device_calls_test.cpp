@@ -1,5 +1,5 @@
 // What calls do, by the names that profilers record.
-#include "traces/device_calls.hpp"
+#include "traces/meaning/device_calls.hpp"
 
 #include <gtest/gtest.h>
 

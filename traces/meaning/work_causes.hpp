@@ -22,7 +22,7 @@
 #include <span>
 #include <vector>
 
-#include "traces/launches.hpp"
+#include "traces/meaning/launches.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {

@@ -1,12 +1,13 @@
 // What ranges say of steps, phases and units, and who gets it from them.
+#include "traces/meaning/attribution.hpp"
+
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "traces/nsys/classify_range.hpp"
-#include "traces/nsys/context.hpp"
+#include "traces/meaning/annotations.hpp"
 
-namespace foreshard::traces::nsys {
+namespace foreshard::traces {
 namespace {
 
 struct Case {
@@ -18,7 +19,7 @@ struct Case {
 class RangeMeanings : public testing::TestWithParam<Case> {};
 
 TEST_P(RangeMeanings, AreUnderstood) {
-  const Annotation meaning = classify_range(GetParam().name);
+  const Annotation meaning = annotation_of(GetParam().name);
   EXPECT_EQ(meaning.phase, GetParam().phase);
   EXPECT_EQ(meaning.unit, GetParam().unit);
   EXPECT_EQ(meaning.step.value_or(-1), GetParam().step);
@@ -40,13 +41,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"layers.0", "", "layers.0"}, Case{"aten::mm", "", ""}, Case{"1.5", "", ""},
                     Case{"a..0", "", ""}, Case{"moving forward", "", ""}, Case{"", "", ""}));
 
-TEST(OperatorNames, LoseWhatEmitNvtxAdds) {
-  EXPECT_EQ(operator_name("aten::mm, seq = 7, op_id = 9"), "aten::mm");
-  EXPECT_EQ(operator_name("aten::mm, op_id = 9, sizes = [[1, 2], [2, 3]]"), "aten::mm");
-  EXPECT_EQ(operator_name("a, b"), "a, b");
-  EXPECT_EQ(operator_name(", seq = 7"), ", seq = 7");
-}
-
 class PhasesOfEvents : public testing::Test {
  protected:
   void SetUp() override {
@@ -67,7 +61,7 @@ class PhasesOfEvents : public testing::Test {
   // "step/phase/unit" of an event by its name.
   std::string of(const std::string& name) {
     sort(trace_);
-    assign_context(trace_);
+    attribute(trace_);
     for (const Event& e : trace_.events) {
       if (trace_.strings[e.name] != name) continue;
       return std::to_string(e.step) + "/" + trace_.strings[e.phase] + "/" + trace_.strings[e.unit];
@@ -118,5 +112,41 @@ TEST_F(PhasesOfEvents, OtherThreadsAreInThePhaseOfTheirRank) {
   EXPECT_EQ(of("nobody's"), "4//");
 }
 
+TEST_F(PhasesOfEvents, RanksOfOneTraceShareNothing) {
+  trace_.lanes.push_back({1, false, text("other")});
+  trace_.lanes.push_back({1, true, text("7")});
+  add(0, EventKind::range, "step 4", 0, 1000);
+  add(0, EventKind::range, "forward", 0, 1000);
+  add(0, EventKind::runtime, "launch", 10, 20, 5);
+  add(3, EventKind::runtime, "launch of 1", 10, 20, 5);
+  add(3, EventKind::range, "step 9", 5, 1000);
+  add(3, EventKind::range, "backward", 5, 1000);
+  add(4, EventKind::compute, "kernel of 1", 30, 40, 5);
+  EXPECT_EQ(of("kernel of 1"), "9/backward/");
+  EXPECT_EQ(of("launch"), "4/forward/");
+  ASSERT_EQ(trace_.steps.size(), 2U);
+  EXPECT_EQ(trace_.steps[1].rank, 1);
+}
+
+TEST_F(PhasesOfEvents, AKernelOfACollectiveOperatorCommunicates) {
+  add(0, EventKind::range, "c10d::allreduce_", 0, 100);
+  add(0, EventKind::runtime, "cudaLaunchKernel", 10, 20, 5);
+  add(0, EventKind::runtime, "cudaLaunchKernel", 110, 120, 6);
+  add(2, EventKind::compute, "own_kernel", 30, 40, 5);
+  add(2, EventKind::compute, "gemm", 130, 140, 6);
+  sort(trace_);
+  attribute(trace_);
+  ASSERT_EQ(trace_.events.size(), 5U);
+  EXPECT_EQ(trace_.strings[trace_.events[3].name], "own_kernel");
+  EXPECT_EQ(trace_.events[3].kind, EventKind::communication);
+  EXPECT_EQ(trace_.events[4].kind, EventKind::compute);
+}
+
+TEST_F(PhasesOfEvents, ARangeOfAnotherThreadHasOnlyWhatItsNameSays) {
+  add(0, EventKind::range, "forward", 0, 100);
+  add(1, EventKind::range, "gloo:all_gather", 10, 20);
+  EXPECT_EQ(of("gloo:all_gather"), "0//");
+}
+
 }  // namespace
-}  // namespace foreshard::traces::nsys
+}  // namespace foreshard::traces

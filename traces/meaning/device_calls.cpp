@@ -1,4 +1,4 @@
-#include "traces/device_calls.hpp"
+#include "traces/meaning/device_calls.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "traces/collectives.hpp"
+#include "traces/meaning/collectives.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <vector>
 
-#include "traces/annotations.hpp"
+#include "traces/meaning/annotations.hpp"
 
 namespace foreshard::traces {
 

@@ -1,5 +1,5 @@
 // Which ranges are steps, and how they are numbered.
-#include "traces/named_steps.hpp"
+#include "traces/meaning/named_steps.hpp"
 
 #include <string>
 #include <vector>

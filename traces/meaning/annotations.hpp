@@ -5,8 +5,9 @@
 //                (the root's have no suffix); a unit's own work stands between pre_forward and
 //                post_forward, and between pre_backward and the first post_backward
 //   FSDP1        FullyShardedDataParallel._pre_forward: phases, but no units
-//   autograd     autograd::engine::evaluate_function: MmBackward0
+//   autograd     autograd::engine::evaluate_function: MmBackward0, MmBackward0
 //   optimizers   Optimizer.step#AdamW.step
+//   people       forward, ## Backward ##, optimizer_step; module paths, model.layers.3.mlp
 //   steps        ProfilerStep#3, train_step 3, iteration_3
 #pragma once
 
@@ -24,6 +25,7 @@ struct Annotation {
   std::optional<std::int32_t> step{};  // its number
 };
 
+// Views into `name`, or of constants.
 Annotation annotation_of(std::string_view name);
 
 }  // namespace foreshard::traces
