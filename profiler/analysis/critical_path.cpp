@@ -7,6 +7,7 @@
 
 #include "traces/input/bounded_sum.hpp"
 #include "traces/meaning/collectives.hpp"
+#include "traces/meaning/unrecorded_waits.hpp"
 #include "traces/meaning/work_causes.hpp"
 
 namespace foreshard::profiler {
@@ -56,6 +57,7 @@ class PathFinder {
         collectives_(traces::collectives(trace)),
         device_(traces::device_work(trace, launches)),
         causes_(traces::work_causes(device_.works, traces::tolerances_of(trace))),
+        waits_(calls_of(trace), device_.works),
         work_of_(trace.events.size(), kNobody) {
     for (std::size_t w = 0; w < device_.events.size(); ++w) {
       work_of_[device_.events[w]] = static_cast<std::int32_t>(w);
@@ -166,6 +168,19 @@ class PathFinder {
     return event(b).end_ns > event(a).end_ns ? b : a;
   }
 
+  // Of the hosts, by start.
+  std::vector<traces::CallSpan> calls_of(const traces::Trace& trace) const {
+    std::vector<traces::CallSpan> calls;
+    for (const Event& e : trace.events) {
+      const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(e.lane)];
+      if (lane.device || !is_on_paths(e.kind)) continue;
+      calls.push_back(
+          {e.start_ns, e.end_ns, device_.device_of(lane.rank), e.kind == EventKind::host_wait});
+    }
+    std::ranges::stable_sort(calls, {}, &traces::CallSpan::start_ns);
+    return calls;
+  }
+
   // An operator is there in several pieces where the path goes through what it called.
   void add_piece(std::int32_t i, std::int64_t ns) {
     PathPart& its = part(event(i).name, name(event(i).kind));
@@ -226,20 +241,27 @@ class PathFinder {
     const Event& e = event(at);
     const std::int64_t begun = std::min(e.start_ns, until);
     const traces::Lane& lane = lane_of(e);
-    const std::int32_t last =
-        lane.device ? lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, begun, at)
-                    : last_of(lane.rank, false, begun);
+    if (!lane.device) return cause_of_call(lane.rank, begun);
+    const std::int32_t last = lanes_[static_cast<std::size_t>(e.lane)].last_over(trace_, begun, at);
     return later(last, launch_of(at, begun));
+  }
+
+  std::int32_t cause_of_call(std::int32_t rank, std::int64_t begun) const {
+    const std::int32_t last = last_of(rank, false, begun);
+    if (last == kNobody) return last;
+    const std::int32_t work = waits_.awaited(device_.device_of(rank), event(last).end_ns, begun);
+    return work == kNobody ? last : event_of(work);
+  }
+
+  std::int32_t event_of(std::int32_t work) const {
+    return static_cast<std::int32_t>(device_.events[static_cast<std::size_t>(work)]);
   }
 
   std::int32_t cause_of_work(std::int32_t at, const traces::WorkCause& cause) const {
     using Kind = traces::WorkCause::Kind;
     const std::int32_t launch = launch_of(at, event(at).start_ns);
     if (cause.kind == Kind::launch) return launch;
-    const std::int32_t awaited =
-        cause.work == kNobody
-            ? kNobody
-            : static_cast<std::int32_t>(device_.events[static_cast<std::size_t>(cause.work)]);
+    const std::int32_t awaited = cause.work == kNobody ? kNobody : event_of(cause.work);
     return cause.kind == Kind::unexplained ? later(launch, awaited) : awaited;
   }
 
@@ -265,6 +287,7 @@ class PathFinder {
   std::unordered_map<std::int32_t, std::size_t> collective_of_;
   traces::DeviceWork device_;
   traces::WorkCauses causes_;
+  traces::UnrecordedWaits waits_;
   std::vector<std::int32_t> work_of_;  // of each event, where it is work of a device
   std::map<std::pair<traces::StringId, std::string>, PathPart> parts_;
 };

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "simulator/whatif/full_queues.hpp"
+#include "traces/meaning/unrecorded_waits.hpp"
 #include "traces/meaning/work_causes.hpp"
 
 namespace foreshard::simulator {
@@ -37,6 +38,7 @@ class NetworkBuilder {
       : run_(run),
         stragglers_(stragglers),
         causes_(traces::work_causes(run.launched, run.tolerances)),
+        unrecorded_waits_(spans_of(run), run.launched),
         queued_(full_queues(run)),
         ranks_(run.ranks),
         threads_(run.lane_ranks.size()),
@@ -81,6 +83,14 @@ class NetworkBuilder {
     std::vector<std::uint32_t> open;  // calls that have not returned, outermost first
     bool is_at_work = false;          // it launches work or waits for some; otherwise it watches
   };
+
+  static std::vector<traces::CallSpan> spans_of(const RecordedRun& run) {
+    std::vector<traces::CallSpan> spans;
+    for (const HostCall& call : run.calls) {
+      spans.push_back({call.start_ns, call.end_ns, run.rank_of(call), call.waits()});
+    }
+    return spans;
+  }
 
   std::vector<Item> items() const {
     std::vector<Item> items;
@@ -226,7 +236,7 @@ class NetworkBuilder {
     if (!thread.open.empty()) {
       after(thread.at.moment, activity_of(run_.calls[thread.open.back()]), now_ - thread.at.ns);
     } else {
-      after_last_call(thread, rank.returned);
+      after_last_call(thread, run_.rank_of(call));
     }
     if (arrows_.empty()) after(ActivityNetwork::kOrigin, kBefore, now_ - run_.start_ns);
     call_start_[index] = add_moment();
@@ -238,12 +248,21 @@ class NetworkBuilder {
 
   // A thread goes on after its own last call, or after another thread's that returned later; one
   // that only watches, after whatever returned last. In both cases its own calls keep their order.
-  void after_last_call(const Thread& thread, const Recorded& returned) {
+  void after_last_call(const Thread& thread, std::uint32_t rank) {
+    const Recorded& returned = ranks_[rank].returned;
     const bool goes_on = thread.is_at_work && thread.at.ns >= returned.ns;
     const Recorded& last = goes_on || !returned.exists() ? thread.at : returned;
-    if (last.exists()) after(last.moment, kHost, now_ - last.ns);
+    if (last.exists()) after_gap(last, rank);
     if (!thread.at.exists() || last.moment == thread.at.moment) return;
     after(thread.at.moment, kHost, thread.is_at_work ? now_ - last.ns : 0);
+  }
+
+  // Between two calls of a rank a host works, or waits for its device without a record of it.
+  void after_gap(const Recorded& last, std::uint32_t rank) {
+    const std::int32_t awaited = unrecorded_waits_.awaited(rank, last.ns, now_);
+    if (awaited == kNotRecorded) return after(last.moment, kHost, now_ - last.ns);
+    after(last.moment, kHost, std::min(now_ - last.ns, kWaitingCallNs));
+    after_work(awaited, kWait);
   }
 
   void end_call(std::uint32_t index) {
@@ -331,6 +350,7 @@ class NetworkBuilder {
   const RecordedRun& run_;
   Stragglers stragglers_;
   traces::WorkCauses causes_;
+  traces::UnrecordedWaits unrecorded_waits_;
   std::vector<QueuedLaunch> queued_;  // by call; empty: no queue was full
   std::vector<RankState> ranks_;
   std::vector<Thread> threads_;

@@ -4,7 +4,8 @@
 // A host's call begins the recorded time after the one before it on its thread, or after the call
 // of another thread of the rank that returned later still: threads of a program, such as
 // autograd's, hand over to one another. A thread that only watches, and never launches work or
-// waits for some, hands over to none. A call that waited returns when the work which was over last
+// waits for some, hands over to none. A host may also wait unrecorded between its calls
+// (traces/meaning/unrecorded_waits.hpp). A call that waited returns when the work which was over last
 // before it returned is over, or where it need not wait, what was launched last of what was over. A
 // call that waited for the whole device returns when all work is over.
 //

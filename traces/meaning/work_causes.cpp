@@ -1,7 +1,6 @@
 #include "traces/meaning/work_causes.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -219,10 +218,10 @@ DeviceWork device_work(const Trace& trace, const Launches& launches) {
 
 DeviceWork device_work(const Trace& trace, const Launches& launches,
                        std::span<const std::uint32_t> events) {
-  std::map<std::int32_t, std::uint32_t> devices;
-  for (const Lane& lane : trace.lanes) devices.try_emplace(lane.rank);
-  std::uint32_t count = 0;
-  for (auto& [rank, device] : devices) device = count++;
+  DeviceWork device;
+  for (const Lane& lane : trace.lanes) device.ranks.push_back(lane.rank);
+  std::ranges::sort(device.ranks);
+  device.ranks.erase(std::ranges::unique(device.ranks).begin(), device.ranks.end());
 
   std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t>> order;
   for (const std::uint32_t event : events) {
@@ -234,13 +233,12 @@ DeviceWork device_work(const Trace& trace, const Launches& launches,
 
   const StreamWaits waits(trace, events);
   std::vector<std::int32_t> last(trace.lanes.size(), kNone);
-  DeviceWork device;
   device.works.reserve(order.size());
   device.events.reserve(order.size());
   for (const auto& [start, end, event] : order) {
     const auto stream = static_cast<std::uint32_t>(trace.events[event].lane);
     LaunchedWork work{
-        start, end, LaunchedWork::kNotLaunched, stream, devices.at(trace.lanes[stream].rank),
+        start, end, LaunchedWork::kNotLaunched, stream, device.device_of(trace.lanes[stream].rank),
         false};
     if (const std::int32_t call = launches.of(event); call != Launches::kUnknown) {
       work.launched_ns = trace.events[static_cast<std::size_t>(call)].start_ns;

@@ -17,6 +17,7 @@
 // microseconds open, the one holds that leaves less.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -41,6 +42,11 @@ struct LaunchedWork {
 struct DeviceWork {
   std::vector<LaunchedWork> works;
   std::vector<std::uint32_t> events;  // indices into Trace::events
+  std::vector<std::int32_t> ranks;    // of each device, ascending
+
+  std::uint32_t device_of(std::int32_t rank) const {
+    return static_cast<std::uint32_t>(std::ranges::lower_bound(ranks, rank) - ranks.begin());
+  }
 };
 DeviceWork device_work(const Trace& trace, const Launches& launches);
 // Of these events alone, which are work of devices or waits of their streams.

@@ -366,6 +366,20 @@ TEST(CriticalPath, HostThreadsDoNotWaitBetweenOperators) {
   EXPECT_EQ(path.parts[1].ns, 30);
 }
 
+// Of a program that polls, or a recorder that leaves waits out.
+TEST(CriticalPath, HostsThatKeepStepWithTheirDeviceWaitForIt) {
+  HandMadeTrace t;
+  t.trace.metadata["source"] = "kineto";
+  constexpr std::int64_t kMs = 1'000'000, kPeriod = kMs + 10'000;
+  for (int i = 0; i < 12; ++i) {
+    t.event(0, -1, EventKind::runtime, i * kPeriod, i * kPeriod + 2'000, 1, "launch");
+    t.event(0, 0, EventKind::compute, i * kPeriod + 3'000, i * kPeriod + 3'000 + kMs, 1, "kernel");
+  }
+  const CriticalPath path = analyse(t.trace).path;
+  EXPECT_EQ(path.parts[0].name, "kernel");
+  EXPECT_EQ(path.parts[0].ns, 12 * kMs);
+}
+
 // An operator is on the path only while nothing that it called was: the device's work during a wait
 // inside it is the device's.
 TEST(CriticalPath, GoesThroughWhatOperatorsCall) {

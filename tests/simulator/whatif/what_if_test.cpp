@@ -89,6 +89,18 @@ TEST(WhatIf, AHostThatWaitsComesSoonerByWhatTheDeviceSaves) {
                                                  {"(launch latency)", 12}}));
 }
 
+TEST(WhatIf, AHostThatKeepsStepWithItsDeviceWaitsUnrecorded) {
+  DrawnRecording draw;
+  const int host = draw.thread(), stream = draw.stream();
+  constexpr int kKernels = 12;
+  for (int i = 0; i < kKernels; ++i) {
+    const double at = 210 * i;
+    draw.work(stream, at + 3, at + 203, draw.call(host, at, at + 2), "kernel");
+  }
+  EXPECT_EQ(span_us(draw, {"kernel=0.5"}), 210 * kKernels - 7 - 100 * kKernels);
+  EXPECT_EQ(path_of(ask(draw, {}))["kernel"], 200 * kKernels);
+}
+
 TEST(WhatIf, AStreamWaitsForWhatHadJustEndedOnAnother) {
   DrawnRecording draw;
   const int host = draw.thread(), one = draw.stream(), other = draw.stream(0, "stream 20");
