@@ -281,18 +281,22 @@ void Collector::use_metadata(const RawEvent& raw) {
 }
 
 void Collector::use_flow(const RawEvent& raw) {
-  if (!raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
+  using Kind = FlowEnd::Kind;
+  const bool is_beginning = raw.phase == "s", is_of_operators = raw.category == "fwdbwd";
+  if (!is_of_operators && !raw.category.starts_with("ac2g") && !raw.category.starts_with("async")) {
     return drop("flow events of category", raw.category);
   }
   ExactTime time;
   if (raw.flow == kAbsent || !parse_time(raw.timestamp, time)) return;
-  FlowEnd end{raw.flow, time.rounded(), raw.phase == "s"};
-  end.place = end.is_launch ? LaneTable::place(raw.process, raw.thread) : stream_of(raw);
-  // Most flows stand behind their event and repeat its correlation.
-  const auto lane = static_cast<std::size_t>(lanes_.find(!end.is_launch, end.place));
-  if (lane < blocks_.size() && !blocks_[lane].empty()) {
+  FlowEnd end{raw.flow, time.rounded(), is_beginning ? Kind::launch : Kind::launched};
+  if (is_of_operators) end.kind = is_beginning ? Kind::forward : Kind::backward;
+  end.place =
+      end.kind == Kind::launched ? stream_of(raw) : LaneTable::place(raw.process, raw.thread);
+  // Most flows to the device stand behind their event and repeat its correlation.
+  const auto lane = static_cast<std::size_t>(lanes_.find(end.is_on_device(), end.place));
+  if (!is_of_operators && lane < blocks_.size() && !blocks_[lane].empty()) {
     const Event& last = blocks_[lane].back().back().event;
-    const bool repeats = end.is_launch ? last.correlation == end.flow : last.correlation != 0;
+    const bool repeats = is_beginning ? last.correlation == end.flow : last.correlation != 0;
     if (last.start_ns == end.time_ns && repeats) return;
   }
   out_.flows.push_back(end);
@@ -327,7 +331,7 @@ Collected Collector::finish(std::int64_t base_ns) {
   for (AllocatorInstant& instant : out_.memory) instant.time_ns += base_ns;
   for (FlowEnd& end : out_.flows) {
     end.time_ns += base_ns;
-    end.lane = lanes_.find(!end.is_launch, end.place);
+    end.lane = lanes_.find(end.is_on_device(), end.place);
   }
   std::erase_if(out_.flows, [](const FlowEnd& end) { return end.lane == kNone; });
   return std::move(out_);

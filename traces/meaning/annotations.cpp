@@ -120,10 +120,10 @@ bool is_module_path(std::string_view text) {
   return has_number;
 }
 
-// Of autograd's "MmBackward0", of DDP, and of the words that people use.
+// Of autograd's "MmBackward0", of modules and DDP, and of the words that people use.
 std::string_view phase_of(std::string_view name) {
   if (name.starts_with("autograd::engine::evaluate_function")) return kBackward;
-  if (name == "DistributedDataParallel.forward") return kForward;
+  if (name == "DistributedDataParallel.forward" || name.starts_with("nn.Module: ")) return kForward;
   const std::string_view stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
   if (stem.ends_with("Backward") && stem != "Backward") return kBackward;
   std::string word;

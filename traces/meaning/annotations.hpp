@@ -6,6 +6,7 @@
 //                post_forward, and between pre_backward and the first post_backward
 //   FSDP1        FullyShardedDataParallel._pre_forward: phases, but no units
 //   autograd     autograd::engine::evaluate_function: MmBackward0, MmBackward0
+//   modules      nn.Module: Linear_3, a call of its forward
 //   optimizers   Optimizer.step#AdamW.step
 //   people       forward, ## Backward ##, optimizer_step; module paths, model.layers.3.mlp
 //   steps        ProfilerStep#3, train_step 3, iteration_3

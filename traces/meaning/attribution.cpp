@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "traces/meaning/device_calls.hpp"
 #include "traces/meaning/fsdp_scopes.hpp"
 #include "traces/meaning/launches.hpp"
+#include "traces/meaning/module_units.hpp"
 #include "traces/meaning/named_steps.hpp"
 
 namespace foreshard::traces {
@@ -83,9 +85,10 @@ struct PhaseSpan {
 
 class HostSweep {
  public:
-  // `steps`: of the rank.
-  HostSweep(ImportedEvents& imported, Meanings& meanings, std::span<const Step> steps)
-      : imported_(imported), meanings_(meanings), steps_(steps) {}
+  // `steps`: of the rank. `modules`: see module_units.hpp; none where ranges name units.
+  HostSweep(ImportedEvents& imported, Meanings& meanings, std::span<const Step> steps,
+            const std::unordered_map<StringId, StringId>& modules)
+      : imported_(imported), meanings_(meanings), steps_(steps), modules_(modules) {}
 
   // `moments`: indices of the thread's moments, by time.
   void sweep(std::size_t lane, std::span<const std::uint32_t> order,
@@ -106,10 +109,12 @@ class HostSweep {
   Open around(std::int64_t time_ns);
   void visit(std::uint32_t index);
   void use_meaning(const Event& event, Open& now);
+  StringId module_unit(const Event& event, const EventLinks& links) const;
 
   ImportedEvents& imported_;
   Meanings& meanings_;
   std::span<const Step> steps_;
+  const std::unordered_map<StringId, StringId>& modules_;
   std::vector<Open> open_;
   FsdpScopes<StringId> scopes_;
 };
@@ -151,11 +156,19 @@ void HostSweep::use_meaning(const Event& event, Open& now) {
   scopes_.change(means.scope, means.unit, means.phase);
 }
 
+StringId HostSweep::module_unit(const Event& event, const EventLinks& links) const {
+  if (links.forward != 0) return imported_.events[links.forward - 1].unit;
+  const auto found = event.kind == EventKind::stack ? modules_.find(event.name) : modules_.end();
+  return found == modules_.end() ? 0 : found->second;
+}
+
 void HostSweep::visit(std::uint32_t index) {
   Event& event = imported_.events[index];
   EventLinks& links = imported_.links[index];
   Open now = around(event.start_ns);
   if (event.kind == EventKind::range || event.kind == EventKind::host) use_meaning(event, now);
+  if (!modules_.empty() && now.unit == 0) now.unit = module_unit(event, links);
+  if (event.kind == EventKind::stack && now.phase == 0) now.phase = meanings_[event.name].phase;
   event.unit = now.unit;
   event.phase = now.phase;
   event.step = step_at(steps_, event.start_ns);
@@ -261,10 +274,13 @@ class Attributor {
             imported_.events.data() + imported_.lane_begin[lane + 1]};
   }
 
-  void attribute_rank(std::int32_t rank, std::span<const std::size_t> threads,
+  void attribute_rank(std::int32_t rank, std::vector<std::size_t> threads,
                       std::span<const std::size_t> streams) {
     const std::vector<Step> steps = steps_of(rank, threads);
-    HostSweep sweep(imported_, meanings_, steps);
+    std::unordered_map<StringId, StringId> modules;
+    if (!has_named_units(threads)) modules = module_units(imported_, threads);
+    if (!modules.empty()) put_backward_last(threads);
+    HostSweep sweep(imported_, meanings_, steps, modules);
     for (const std::size_t lane : threads) {
       const auto of_lane =
           std::ranges::equal_range(order_, static_cast<std::int32_t>(lane), {},
@@ -292,6 +308,24 @@ class Attributor {
       }
     }
     return steps_of_names(std::move(named), imported_.strings);
+  }
+
+  bool has_named_units(std::span<const std::size_t> threads) {
+    return std::ranges::any_of(threads, [&](std::size_t lane) {
+      return std::ranges::any_of(events_of(lane), [&](const Event& event) {
+        return event.kind == EventKind::range && meanings_[event.name].unit != 0;
+      });
+    });
+  }
+
+  // Units of forward operators are known before those of their backward.
+  void put_backward_last(std::vector<std::size_t>& threads) {
+    std::ranges::stable_partition(threads, [&](std::size_t lane) {
+      const auto first = imported_.links.begin();
+      return std::all_of(first + static_cast<std::ptrdiff_t>(imported_.lane_begin[lane]),
+                         first + static_cast<std::ptrdiff_t>(imported_.lane_begin[lane + 1]),
+                         [](const EventLinks& links) { return links.forward == 0; });
+    });
   }
 
   void set_phases_by_time(std::span<const std::size_t> threads, std::vector<PhaseSpan> spans) {

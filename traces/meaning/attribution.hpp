@@ -2,7 +2,9 @@
 // phases, the launches of the device's work, and cost keys.
 //
 // A host event has the unit and phase of the innermost range around it that has any; outside of
-// FSDP's ranges, those of the unit whose own work it is (annotations.hpp). What still has no phase, as
+// FSDP's ranges, those of the unit whose own work it is (annotations.hpp). Where no range names a unit,
+// units are the model's blocks (module_units.hpp), and backward work has those of the operators that it
+// is the backward of. What still has no phase, as
 // on autograd's threads, has the one in which another thread of its rank is. An event of the device
 // has those of the call that launched it or, without one, of the operator it names. Work is
 // communication where its kernel (communication.hpp), the recording or the operator that launched it says so.

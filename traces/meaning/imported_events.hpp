@@ -14,6 +14,7 @@ namespace foreshard::traces {
 struct EventLinks {
   std::int64_t external_id = 0;  // the operator's number, or that of the operator it belongs to
   StringId cost_key_in_backward = 0;  // where autograd launched it; 0: as elsewhere
+  std::uint32_t forward = 0;          // 1 + index of the operator whose backward it is; 0: none
   std::uint32_t collective_size = 0;  // see kineto/background_collectives.hpp
   bool communicates = false;          // of calls and operators: the kernels that they launch do
 };

@@ -101,6 +101,25 @@ TEST(KinetoImport, FlowsLinkWorkThatHasNoCorrelation) {
   EXPECT_TRUE(trace.dropped.empty());
 }
 
+// As torch.profiler writes it with_stack of a model without FSDP; autograd's thread has the lower number.
+TEST(KinetoImport, FlowsLinkBackwardWorkWithTheBlockOfItsForward) {
+  const Trace trace = import_text(kineto_file(R"(
+{"ph": "X", "cat": "python_function", "name": "nn.Module: Net_0", "pid": 7, "tid": 8, "ts": 0, "dur": 90},
+{"ph": "X", "cat": "python_function", "name": "nn.Module: Layer_0", "pid": 7, "tid": 8, "ts": 10, "dur": 30},
+{"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 8, "ts": 15, "dur": 10},
+{"ph": "s", "id": 3, "pid": 7, "tid": 8, "ts": 15, "cat": "fwdbwd", "name": "fwdbwd"},
+{"ph": "X", "cat": "python_function", "name": "nn.Module: Layer_1", "pid": 7, "tid": 8, "ts": 50, "dur": 30},
+{"ph": "f", "id": 3, "pid": 7, "tid": 7, "ts": 120, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"},
+{"ph": "X", "cat": "cpu_op", "name": "AddmmBackward0", "pid": 7, "tid": 7, "ts": 120, "dur": 40},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 120, "dur": 20})"));
+  for (const char* const name : {"AddmmBackward0", "aten::mm"}) {
+    EXPECT_EQ(trace.strings[event_named(trace, name).unit], "Layer_0") << name;
+    EXPECT_EQ(trace.strings[event_named(trace, name).phase], "backward") << name;
+  }
+  EXPECT_EQ(trace.strings[event_named(trace, "aten::addmm").phase], "forward");
+  EXPECT_TRUE(trace.dropped.empty());
+}
+
 TEST(KinetoImport, TheDeviceIsThatOfItsWorkWhereverFlowsEnd) {
   const Trace trace = import_text(kineto_file(
       R"json(

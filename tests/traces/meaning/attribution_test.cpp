@@ -148,5 +148,43 @@ TEST_F(PhasesOfEvents, ARangeOfAnotherThreadHasOnlyWhatItsNameSays) {
   EXPECT_EQ(of("gloo:all_gather"), "0//");
 }
 
+// Each block of the model has a call of its module, "layer" twice with a product within.
+TEST_F(PhasesOfEvents, BlocksOfTheModelAreUnitsWhereNoRangeNamesAny) {
+  add(0, EventKind::stack, "nn.Module: Net_0", 0, 1000);
+  add(0, EventKind::stack, "nn.Module: Embedding_0", 10, 90);
+  add(0, EventKind::host, "aten::embedding", 20, 80);
+  for (const int layer : {0, 1}) {
+    const std::int64_t at = 100 + 200 * layer;
+    const std::string number = std::to_string(layer);
+    add(0, EventKind::stack, "nn.Module: Layer_" + number, at, at + 150);
+    add(0, EventKind::stack, "nn.Module: Linear_" + number, at + 10, at + 60);
+    add(0, EventKind::host, "aten::mm", at + 20, at + 30);
+    add(0, EventKind::stack, "nn.Module: Linear_" + std::to_string(2 + layer), at + 70, at + 140);
+    add(0, EventKind::runtime, "launch " + number, at + 100, at + 110, 7 + layer);
+    add(2, EventKind::compute, "kernel " + number, at + 500, at + 510, 7 + layer);
+  }
+  EXPECT_EQ(of("kernel 0"), "0/forward/Layer_0");
+  EXPECT_EQ(of("kernel 1"), "0/forward/Layer_1");
+  EXPECT_EQ(of("aten::embedding"), "0/forward/");
+  add(0, EventKind::range, "FSDP::all_gather (layers.0)", 2000, 2010);
+  EXPECT_EQ(of("aten::mm"), "0/forward/") << "units are FSDP's";
+}
+
+TEST_F(PhasesOfEvents, BackwardWorkBelongsToTheBlockOfItsForward) {
+  add(0, EventKind::host, "evaluate", 500, 600);  // on a thread that comes first
+  add(0, EventKind::runtime, "launch", 510, 520, 7);
+  add(1, EventKind::stack, "nn.Module: Layer_0", 0, 100);
+  add(1, EventKind::host, "aten::mm", 20, 80);
+  add(1, EventKind::stack, "nn.Module: Layer_1", 100, 200);
+  add(2, EventKind::compute, "kernel", 600, 700, 7);
+  sort(trace_);
+  ImportedEvents imported = take_events(trace_);
+  imported.links[0].forward = 1 + 3;  // the product
+  EXPECT_EQ(imported.strings[imported.events[3].name], "aten::mm");
+  attribute(imported);
+  EXPECT_EQ(imported.strings[imported.events.back().name], "kernel");
+  EXPECT_EQ(imported.strings[imported.events.back().unit], "Layer_0");
+}
+
 }  // namespace
 }  // namespace foreshard::traces
