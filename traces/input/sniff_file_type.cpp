@@ -30,9 +30,10 @@ constexpr std::array<Magic, 8> kMagics{
      {"{\"foreshard\":", "is JSON written by foreshard export"}}};
 
 // JSON by a key that stands in its beginning.
-constexpr std::array<Magic, 7> kKeys{
+constexpr std::array<Magic, 8> kKeys{
     {{"\"traceEvents\"", "is JSON from PyTorch's profiler or another Chrome trace"},
      {"\"schemaVersion\"", "is JSON from PyTorch's profiler"},
+     {"|execution_trace|", "is a PyTorch execution trace, which has operators but no times"},
      {"\"foreshard-costs\"", "is JSON written by foreshard fit"},
      {"\"initial_segments\"", "is an allocator event list (JSON lines)"},
      {"\"hidden_size\"", "is a model config (JSON)"},

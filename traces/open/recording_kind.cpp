@@ -29,7 +29,7 @@ RecordingKind kind_of_json(std::string_view text) {
   if (holds_any(text, {"\"traceEvents\"", "\"schemaVersion\""})) return RecordingKind::kineto;
   if (holds_any(text, {"\"initial_segments\"", "\"settings\"", "\"streams\""}))
     return RecordingKind::event_list;
-  if (holds_any(text, {"\"foreshard-costs\"", "\"hidden_size\""})) return RecordingKind::other;
+  if (holds_any(text, {"\"foreshard-costs\"", "\"hidden_size\"", "|execution_trace|"})) return RecordingKind::other;
   return RecordingKind::kineto;  // what marks it may come later
 }
 

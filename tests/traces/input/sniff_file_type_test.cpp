@@ -14,6 +14,9 @@ const std::pair<std::string, std::string> kFiles[] = {
     {"{\"schemaVersion\": 1, \"traceEvents\": [", "JSON from PyTorch's profiler"},
     {"{\n  \"traceEvents\": [\n", "JSON from PyTorch's profiler"},
     {"{\"hidden_size\": 16}", "a model config"},
+    {"{\"schema\": \"1.1.1\", \"nodes\": [{\"name\": "
+     "\"[pytorch|profiler|execution_trace|thread]\"}]}",
+     "a PyTorch execution trace"},
     {"{\"format\":\"foreshard-costs\"", "written by foreshard fit"},
     {"{\"device\": 0, \"settings\": {}}\n", "an allocator event list"},
     {"{\"a\": 1}", "is JSON"},
