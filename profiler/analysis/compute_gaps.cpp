@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "traces/intervals.hpp"
@@ -15,9 +15,9 @@ using traces::Event;
 using traces::EventKind;
 using traces::Interval;
 
-// The device events of one rank by their start, and when its host threads were blocked.
+// The device events of one rank, and when its host threads were blocked.
 struct RankWork {
-  std::vector<std::int32_t> events;
+  std::vector<std::pair<std::int64_t, std::int32_t>> events;  // by start, and which
   std::vector<Interval> compute, communication, memory;
   std::map<std::int32_t, std::vector<Interval>> blocked;  // by lane
 };
@@ -73,7 +73,7 @@ class GapFinder {
   }
 
   IdleGap explained(std::int64_t begin, std::int64_t end) {
-    while (work(next_).start_ns < end) ++next_;
+    while (work_.events[next_].first < end) ++next_;
     const auto call = call_of(next_);
     if (!call) return {begin, end, GapCause::unknown, traces::kNone};
     if (call->start_ns > begin) return {begin, end, GapCause::launch_bound, call->lane};
@@ -85,11 +85,11 @@ class GapFinder {
   }
 
   Event work(std::size_t n) const {
-    return trace_.events[static_cast<std::size_t>(work_.events[n])];
+    return trace_.events[static_cast<std::size_t>(work_.events[n].second)];
   }
 
   std::optional<Event> call_of(std::size_t n) const {
-    const std::int32_t call = launches_.of(static_cast<std::size_t>(work_.events[n]));
+    const std::int32_t call = launches_.of(static_cast<std::size_t>(work_.events[n].second));
     if (call == Launches::kUnknown) return {};
     return trace_.events[static_cast<std::size_t>(call)];
   }
@@ -121,7 +121,7 @@ std::map<std::int32_t, RankGaps> compute_gaps(const traces::Trace& trace, const 
     if (!is_work && e.kind != EventKind::host_wait) continue;
     RankWork& rank = ranks[trace.lanes[static_cast<std::size_t>(e.lane)].rank];
     const Interval interval{e.start_ns, e.end_ns};
-    if (is_work) rank.events.push_back(static_cast<std::int32_t>(i));
+    if (is_work) rank.events.emplace_back(e.start_ns, static_cast<std::int32_t>(i));
     switch (e.kind) {
       case EventKind::compute: rank.compute.push_back(interval); break;
       case EventKind::communication: rank.communication.push_back(interval); break;
@@ -132,11 +132,7 @@ std::map<std::int32_t, RankGaps> compute_gaps(const traces::Trace& trace, const 
   std::map<std::int32_t, RankGaps> gaps;
   for (auto& [rank, work] : ranks) {
     if (work.events.empty()) continue;
-    std::sort(work.events.begin(), work.events.end(), [&](std::int32_t a, std::int32_t b) {
-      const Event &x = trace.events[static_cast<std::size_t>(a)],
-                  &y = trace.events[static_cast<std::size_t>(b)];
-      return std::tie(x.start_ns, a) < std::tie(y.start_ns, b);
-    });
+    std::ranges::sort(work.events);
     constexpr Interval kNothing{std::numeric_limits<std::int64_t>::max(), 0};
     const auto asked = within.find(rank);
     gaps[rank] =

@@ -28,16 +28,17 @@ bool is_on_paths(EventKind kind) {
 
 // Events by their end, for "which was over last, by then".
 struct ByEnd {
-  std::vector<std::int32_t> events;
+  struct Ended {
+    std::int64_t ns;
+    std::int32_t event;
+  };
+  std::vector<Ended> events;
 
   // The last one that is over by `time`, has begun before it and is not `except`.
   std::int32_t last_over(const traces::Trace& trace, std::int64_t time, std::int32_t except) const {
-    auto after =
-        std::upper_bound(events.begin(), events.end(), time, [&](std::int64_t t, std::int32_t i) {
-          return t < trace.events[static_cast<std::size_t>(i)].end_ns;
-        });
+    auto after = std::ranges::upper_bound(events, time, {}, &Ended::ns);
     while (after != events.begin()) {
-      const std::int32_t candidate = *--after;
+      const std::int32_t candidate = (--after)->event;
       if (candidate != except &&
           trace.events[static_cast<std::size_t>(candidate)].start_ns < time) {
         return candidate;
@@ -62,17 +63,21 @@ class PathFinder {
     for (std::size_t w = 0; w < device_.events.size(); ++w) {
       work_of_[device_.events[w]] = static_cast<std::int32_t>(w);
     }
+    // Of events of several lanes that end together the first lane's comes last.
+    std::vector<std::tuple<std::int64_t, std::int32_t, std::int32_t>> ends;
     for (std::size_t i = 0; i < trace.events.size(); ++i) {
       const Event& e = trace.events[i];
-      if (!is_on_paths(e.kind)) continue;
-      lanes_[static_cast<std::size_t>(e.lane)].events.push_back(static_cast<std::int32_t>(i));
-      sides_[{rank_of(e), lane_of(e).device}].events.push_back(static_cast<std::int32_t>(i));
+      if (is_on_paths(e.kind)) ends.emplace_back(e.end_ns, -e.lane, static_cast<std::int32_t>(i));
+    }
+    std::ranges::sort(ends);
+    for (const auto& [end, minus_lane, i] : ends) {
+      const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(-minus_lane)];
+      lanes_[static_cast<std::size_t>(-minus_lane)].events.push_back({end, i});
+      sides_[{lane.rank, lane.device}].events.push_back({end, i});
     }
     for (std::size_t c = 0; c < collectives_.size(); ++c) {
       for (const auto& [rank, member] : collectives_[c].events) collective_of_[member] = c;
     }
-    for (ByEnd& lane : lanes_) sort(lane);
-    for (auto& [side, by_end] : sides_) sort(by_end);
     find_calls();
   }
 
@@ -121,15 +126,6 @@ class PathFinder {
   }
 
  private:
-  // Of events of several lanes that end together the first lane's comes last.
-  void sort(ByEnd& by_end) const {
-    std::stable_sort(
-        by_end.events.begin(), by_end.events.end(), [&](std::int32_t a, std::int32_t b) {
-          const Event first = event(a), second = event(b);
-          return std::tie(first.end_ns, second.lane) < std::tie(second.end_ns, first.lane);
-        });
-  }
-
   // What an event of a host thread was called by, and the last that it called itself.
   struct Calls {
     std::int32_t parent = kNobody, last_child = kNobody;

@@ -1,7 +1,6 @@
 #include "profiler/analysis/host_activity.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace foreshard::profiler {
 namespace {
@@ -63,20 +62,16 @@ class Sweep {
 
 std::vector<HostActivity> host_activity(const traces::Trace& trace, std::int32_t lane,
                                         const traces::Interval& within) {
-  std::vector<std::int32_t> events;
-  for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    const traces::Event event = trace.events[i];
-    const bool is_there = event.lane == lane && event.kind != EventKind::stack &&
-                          event.start_ns < within.end_ns && event.end_ns > within.start_ns;
-    if (is_there) events.push_back(static_cast<std::int32_t>(i));
-  }
-  std::sort(events.begin(), events.end(), [&](std::int32_t a, std::int32_t b) {
-    const traces::Event x = trace.events[static_cast<std::size_t>(a)],
-                        y = trace.events[static_cast<std::size_t>(b)];
-    return std::tuple(x.start_ns, -x.end_ns, a) < std::tuple(y.start_ns, -y.end_ns, b);
-  });
+  const auto by_lane = [](const traces::Event& e, std::int32_t of) { return e.lane < of; };
+  const auto first = std::lower_bound(trace.events.begin(), trace.events.end(), lane, by_lane);
   Sweep sweep(trace, within);
-  for (const std::int32_t index : events) sweep.open(index);
+  for (auto at = first; at != trace.events.end(); ++at) {
+    const traces::Event event = *at;
+    if (event.lane != lane || event.start_ns >= within.end_ns) break;
+    if (event.kind != EventKind::stack && event.end_ns > within.start_ns) {
+      sweep.open(static_cast<std::int32_t>(at - trace.events.begin()));
+    }
+  }
   return sweep.finish();
 }
 
