@@ -95,9 +95,14 @@ class HostSweep {
              std::span<const Moment> moments, std::vector<MomentContext>& contexts);
 
   std::vector<Reference> launches;          // by the calls that have a correlation
-  std::vector<Reference> operators;         // that have a number
   std::vector<std::uint32_t> kernel_calls;  // owners of the calls that launch kernels
   std::vector<PhaseSpan> phases;            // of ranges
+
+  // Those that have a number. Few recordings need any: sorted once asked for.
+  const std::vector<Reference>& sorted_operators() {
+    if (!std::exchange(are_sorted_, true)) std::ranges::sort(operators_);
+    return operators_;
+  }
 
  private:
   struct Open {
@@ -115,6 +120,8 @@ class HostSweep {
   Meanings& meanings_;
   std::span<const Step> steps_;
   const std::unordered_map<StringId, StringId>& modules_;
+  std::vector<Reference> operators_;
+  bool are_sorted_ = false;
   std::vector<Open> open_;
   FsdpScopes<StringId> scopes_;
 };
@@ -184,7 +191,7 @@ void HostSweep::visit(std::uint32_t index) {
       meanings_[event.kind == EventKind::runtime ? now.name : event.name].communicates;
   if (can_launch(event)) launches.push_back({event.correlation, index, now.owner});
   if (links.external_id != 0 && event.correlation == 0) {
-    operators.push_back({links.external_id, index, now.owner});
+    operators_.push_back({links.external_id, index, now.owner});
   }
   now.end_ns = event.end_ns;
   if (event.kind != EventKind::runtime && event.kind != EventKind::stack) now.name = event.name;
@@ -289,7 +296,6 @@ class Attributor {
     }
     set_phases_by_time(threads, std::move(sweep.phases));
     std::ranges::sort(sweep.launches);
-    std::ranges::sort(sweep.operators);
     std::vector<LaunchedKernel> launched;
     for (const std::size_t lane : streams) {
       for (Event& event : events_of(lane)) link(event, sweep, steps, launched);
@@ -347,12 +353,14 @@ class Attributor {
     return key != 0 && found != all.end() && found->key == key ? &*found : nullptr;
   }
 
-  void link(Event& event, const HostSweep& sweep, std::span<const Step> steps,
+  void link(Event& event, HostSweep& sweep, std::span<const Step> steps,
             std::vector<LaunchedKernel>& launched) {
     const auto index = static_cast<std::uint32_t>(&event - imported_.events.data());
     const Reference* cause = find(sweep.launches, event.correlation);
     const bool has_call = cause != nullptr;
-    if (!has_call) cause = find(sweep.operators, imported_.links[index].external_id);
+    if (!has_call && imported_.links[index].external_id != 0) {
+      cause = find(sweep.sorted_operators(), imported_.links[index].external_id);
+    }
     if (event.kind == EventKind::range) {
       const Meaning& means = meanings_[event.name];
       event.unit = means.unit;
