@@ -15,7 +15,8 @@ Event* event_of(Collected& recording, const FlowEnd& end) {
   const auto lane = static_cast<std::size_t>(end.lane);
   Event* const first = recording.events.data() + recording.lane_begin[lane];
   Event* const last = recording.events.data() + recording.lane_begin[lane + 1];
-  const auto [from, to] = std::ranges::equal_range(first, last, end.time_ns, {}, &Event::start_ns);
+  Event* const from = std::ranges::lower_bound(first, last, end.time_ns, {}, &Event::start_ns);
+  Event* const to = std::ranges::upper_bound(from, last, end.time_ns, {}, &Event::start_ns);
   if (from == to) return nullptr;
   return end.kind == Kind::backward ? from : to - 1;
 }

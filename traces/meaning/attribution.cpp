@@ -281,17 +281,22 @@ class Attributor {
             imported_.events.data() + imported_.lane_begin[lane + 1]};
   }
 
+  // In the order of time, as indices.
+  std::span<const std::uint32_t> moments_of(std::int32_t lane) const {
+    const auto lane_of = [&](std::uint32_t i) { return moments_[i].lane; };
+    return {std::ranges::lower_bound(order_, lane, {}, lane_of),
+            std::ranges::upper_bound(order_, lane, {}, lane_of)};
+  }
+
   void attribute_rank(std::int32_t rank, std::vector<std::size_t> threads,
                       std::span<const std::size_t> streams) {
-    const std::vector<Step> steps = steps_of(rank, threads);
+    const auto [steps, has_units] = named_by_ranges(rank, threads);
     std::unordered_map<StringId, StringId> modules;
-    if (!has_named_units(threads)) modules = module_units(imported_, threads);
+    if (!has_units) modules = module_units(imported_, threads);
     if (!modules.empty()) put_backward_last(threads);
     HostSweep sweep(imported_, meanings_, steps, modules);
     for (const std::size_t lane : threads) {
-      const auto of_lane =
-          std::ranges::equal_range(order_, static_cast<std::int32_t>(lane), {},
-                                   [&](std::uint32_t i) { return moments_[i].lane; });
+      const auto of_lane = moments_of(static_cast<std::int32_t>(lane));
       sweep.sweep(lane, of_lane, moments_, out_.moments);
     }
     set_phases_by_time(threads, std::move(sweep.phases));
@@ -304,29 +309,29 @@ class Attributor {
     std::ranges::move(steps, std::back_inserter(out_.steps));
   }
 
-  std::vector<Step> steps_of(std::int32_t rank, std::span<const std::size_t> threads) {
-    std::vector<Step> named;
+  // What the ranges of a rank name.
+  struct Named {
+    std::vector<Step> steps;
+    bool has_units = false;
+  };
+  Named named_by_ranges(std::int32_t rank, std::span<const std::size_t> threads) {
+    Named named;
     for (const std::size_t lane : threads) {
       for (const Event& event : events_of(lane)) {
-        if (event.kind != EventKind::range || meanings_[event.name].step == kNone) continue;
-        named.push_back(
-            {rank, meanings_[event.name].step, event.start_ns, event.end_ns, 0, 0, event.name});
+        if (event.kind != EventKind::range) continue;
+        const Meaning& means = meanings_[event.name];
+        named.has_units = named.has_units || means.unit != 0;
+        if (means.step == kNone) continue;
+        named.steps.push_back({rank, means.step, event.start_ns, event.end_ns, 0, 0, event.name});
       }
     }
-    return steps_of_names(std::move(named), imported_.strings);
-  }
-
-  bool has_named_units(std::span<const std::size_t> threads) {
-    return std::ranges::any_of(threads, [&](std::size_t lane) {
-      return std::ranges::any_of(events_of(lane), [&](const Event& event) {
-        return event.kind == EventKind::range && meanings_[event.name].unit != 0;
-      });
-    });
+    named.steps = steps_of_names(std::move(named.steps), imported_.strings);
+    return named;
   }
 
   // Units of forward operators are known before those of their backward.
   void put_backward_last(std::vector<std::size_t>& threads) {
-    std::ranges::stable_partition(threads, [&](std::size_t lane) {
+    std::stable_partition(threads.begin(), threads.end(), [&](std::size_t lane) {
       const auto first = imported_.links.begin();
       return std::all_of(first + static_cast<std::ptrdiff_t>(imported_.lane_begin[lane]),
                          first + static_cast<std::ptrdiff_t>(imported_.lane_begin[lane + 1]),

@@ -221,7 +221,7 @@ DeviceWork device_work(const Trace& trace, const Launches& launches,
   DeviceWork device;
   for (const Lane& lane : trace.lanes) device.ranks.push_back(lane.rank);
   std::ranges::sort(device.ranks);
-  device.ranks.erase(std::ranges::unique(device.ranks).begin(), device.ranks.end());
+  device.ranks.erase(std::unique(device.ranks.begin(), device.ranks.end()), device.ranks.end());
 
   std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t>> order;
   for (const std::uint32_t event : events) {
