@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kTraceHelp =
     "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each rank), Nsight "
-    "Systems export (SQLite) or CUDA memory snapshot; - is standard input";
+    "Systems export (SQLite) or CUDA memory snapshot (or a folder with one of each rank); - is "
+    "standard input";
 
 class Inspect : public Command {
  public:

@@ -37,7 +37,7 @@ Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
                                          const ImportOptions& options = {});
 // One export; its processes or devices are the ranks.
 Result<Trace> import_nsys(const std::string& path, const ImportOptions& options = {});
-// One snapshot; its devices are the ranks.
+// One snapshot, whose devices are the ranks, or a folder with one of each rank.
 Result<Trace> import_snapshot(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace foreshard::traces

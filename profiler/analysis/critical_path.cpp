@@ -1,6 +1,7 @@
 #include "profiler/analysis/critical_path.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -18,6 +19,7 @@ using traces::Event;
 using traces::EventKind;
 
 constexpr std::int32_t kNobody = -1;
+constexpr std::int64_t kWhenever = std::numeric_limits<std::int64_t>::max();
 
 constexpr traces::StringId kBetweenOperators = -1;  // in place of a name
 
@@ -255,7 +257,8 @@ class PathFinder {
 
   std::int32_t cause_of_work(std::int32_t at, const traces::WorkCause& cause) const {
     using Kind = traces::WorkCause::Kind;
-    const std::int32_t launch = launch_of(at, event(at).start_ns);
+    // A device's clock may be ahead of its host's: the call may be recorded later than the work.
+    const std::int32_t launch = launch_of(at, kWhenever);
     if (cause.kind == Kind::launch) return launch;
     const std::int32_t awaited = cause.work == kNobody ? kNobody : event_of(cause.work);
     return cause.kind == Kind::unexplained ? later(launch, awaited) : awaited;

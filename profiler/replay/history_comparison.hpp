@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/replay/memory_growth.hpp"
 #include "traces/allocator/labelled_history.hpp"
 
 namespace foreshard::profiler {
@@ -65,6 +66,8 @@ struct HistoryComparison {
   std::optional<EventPair> first_free_of_other_request;
   std::map<std::string, std::string> streams;  // of the baseline: what the candidate calls them
   std::vector<RequestSurplus> surplus;         // most bytes first
+  // Of two snapshots; `compare_histories` leaves it out.
+  std::optional<std::vector<RankGrowth>> growth;
 
   bool is_identical() const {
     return !aligned_at && equal == baseline.compared && equal == candidate.compared &&

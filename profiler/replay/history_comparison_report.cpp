@@ -4,6 +4,7 @@
 #include "models/base/figures.hpp"
 #include "models/base/json_text.hpp"
 #include "profiler/replay/history_comparison.hpp"
+#include "profiler/replay/memory_growth_json.hpp"
 #include "profiler/report/format.hpp"
 
 namespace foreshard::profiler {
@@ -186,6 +187,7 @@ std::string to_json(const HistoryComparison& c) {
                                {"operator", group.op},
                                {"module", group.module}});
   }
+  json["growth"] = c.growth ? growth_json(*c.growth) : ordered_json();
   return json_text(json, 2);
 }
 
@@ -201,7 +203,8 @@ std::string report_text(const HistoryComparison& c) {
             " of different requests:",
         *c.first_free_of_other_request);
   }
-  return text + surplus(c);
+  text += surplus(c);
+  return c.growth ? text + "\n" + report_text(*c.growth) : text;
 }
 
 }  // namespace foreshard::profiler

@@ -50,12 +50,6 @@ bool is_gathered(const std::string& category) {
   return category == "all_gather" || category == "unsharded_parameters";
 }
 
-// The role of an owner "unit: role".
-std::string role_of(const std::string& owner) {
-  const auto colon = owner.rfind(": ");
-  return colon == std::string::npos ? owner : owner.substr(colon + 2);
-}
-
 void add(HolderGroup& group, const MemoryEvent& block) {
   group.block_bytes = std::max(group.block_bytes, block.bytes);
   group.bytes = bounded_sum(group.bytes, block.bytes);
@@ -73,6 +67,11 @@ std::vector<HolderGroup> by_size(const Groups& groups) {
 }
 
 }  // namespace
+
+std::string role_of(const std::string& owner) {
+  const auto colon = owner.rfind(": ");
+  return colon == std::string::npos ? owner : owner.substr(colon + 2);
+}
 
 MemoryHolders memory_holders(const Trace& trace, int rank) {
   const auto events = events_of(trace, rank);

@@ -35,6 +35,9 @@ struct MemoryHolders {
   std::vector<UnshardedGroup> gathered;       // of all_gather and unsharded_parameters
 };
 
+// The role of an owner "unit: role".
+std::string role_of(const std::string& owner);
+
 // At the first out-of-memory of a rank, or else when its allocated memory first reached its peak.
 MemoryHolders memory_holders(const traces::Trace& trace, int rank);
 

@@ -12,6 +12,7 @@
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "profiler/report/short_names.hpp"
+#include "traces/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
@@ -34,6 +35,11 @@ void add_times(TextTable& table, const std::string& what, std::int64_t ns,
              percent(time.exposed_communication_ns, time.span_ns),
              percent(time.memory_operation_ns, time.span_ns), percent(time.idle_ns, time.span_ns),
              binary_bytes(allocated), binary_bytes(reserved), binary_bytes(host)});
+}
+
+// Whether a rank's memory on the host is worth a column.
+bool has_host_column(const RankAnalysis& rank) {
+  return rank.peak.host_bytes > rank.peak.allocated_bytes / 1000;
 }
 
 // "and 4 more: compute 10.2 % to 10.4 %, ...", of the ranks from `first` on.
@@ -147,6 +153,16 @@ std::string collectives_table(const Shown& shown) {
   return table.text();
 }
 
+// "all_gather of 2 ranks, group 0 [0, 1]"; without the group's ranks where they are many.
+std::string whose_collective(const CollectiveCost& one) {
+  const std::string text = std::string(name(one.key.op)) + " of " + plural(one.key.dims[1], "rank");
+  if (one.group.empty()) return text;
+  const std::string whole = text + ", group " + one.group;
+  if (whole.size() <= kSizeWidth) return whole;
+  return truncate(text + ", group " + traces::process_group(one.group).name, kSizeWidth,
+                  kSizeWidth / 2);
+}
+
 // "-" of what a recording of one rank does not say: how long a collective waited for the others.
 std::string sizes_table(const Analysis& analysis) {
   TextTable table(
@@ -156,14 +172,11 @@ std::string sizes_table(const Analysis& analysis) {
   for (const CollectiveCost& one : sizes) {
     const auto bandwidths = bandwidth(one);
     if (!bandwidths) continue;
-    const std::string group = one.group.empty() ? "" : ", group " + one.group;
-    table.add(
-        {in_milliseconds(one.total_ns),
-         one.matched == one.count ? in_milliseconds(one.transfer_ns) : "-",
-         std::to_string(one.count), binary_bytes(one.key.dims[0]),
-         to_fixed(bandwidths->algorithm_gb_s, 1), to_fixed(bandwidths->bus_gb_s, 1),
-         truncate(std::string(name(one.key.op)) + " of " + plural(one.key.dims[1], "rank") + group,
-                  kSizeWidth, kSizeWidth / 2)});
+    table.add({in_milliseconds(one.total_ns),
+               one.matched == one.count ? in_milliseconds(one.transfer_ns) : "-",
+               std::to_string(one.count), binary_bytes(one.key.dims[0]),
+               to_fixed(bandwidths->algorithm_gb_s, 1), to_fixed(bandwidths->bus_gb_s, 1),
+               whose_collective(one)});
   }
   return table.text();
 }
@@ -195,16 +208,18 @@ std::string cost_sources_table(const Analysis& analysis) {
   return table.text();
 }
 
-// Ranks over the whole trace, then the last steps of the fullest one.
+// Ranks over the whole trace, then the last steps of the fullest one: from one end of its device's work to the next,
+// or where it has none, on the host.
 std::string times_table(const Analysis& analysis) {
   TextTable ranks(
       {"", "ms", "compute", "comm.", "exposed", "copies", "idle", "allocated", "reserved", "host"});
   const std::size_t count = std::min(kRanksShown, analysis.ranks.size());
   for (std::size_t i = 0; i < count; ++i) {
     const RankAnalysis& r = analysis.ranks[i];
-    const bool has_host = r.peak.host_bytes > r.peak.allocated_bytes / 1000;  // worth a column
+    if (r.time.span_ns == 0 && r.peak.allocated_bytes == 0 && r.peak.host_bytes == 0) continue;
     add_times(ranks, "rank " + std::to_string(r.rank), r.time.span_ns, r.time,
-              r.peak.allocated_bytes, r.peak.reserved_bytes, has_host ? r.peak.host_bytes : 0);
+              r.peak.allocated_bytes, r.peak.reserved_bytes,
+              has_host_column(r) ? r.peak.host_bytes : 0);
   }
   const RankAnalysis* const rank = fullest_rank(analysis);
   const std::size_t steps = rank ? rank->steps.size() : 0;
@@ -213,8 +228,10 @@ std::string times_table(const Analysis& analysis) {
     if (s.step < 1) continue;  // set-up
     const std::string whose =
         analysis.ranks.size() > 1 ? " of rank " + std::to_string(rank->rank) : "";
-    add_times(ranks, "step " + std::to_string(s.step) + whose, s.duration_ns, s.whole,
-              s.peak_allocated_bytes, s.peak_reserved_bytes, s.peak_host_bytes);
+    add_times(ranks, "step " + std::to_string(s.step) + whose,
+              s.whole.span_ns > 0 ? s.whole.span_ns : s.duration_ns, s.whole,
+              s.peak_allocated_bytes, s.peak_reserved_bytes,
+              has_host_column(*rank) ? s.peak_host_bytes : 0);
   }
   std::string text = ranks.text();
   if (analysis.ranks.size() > count) text += other_ranks(analysis, count);

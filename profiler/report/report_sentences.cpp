@@ -1,6 +1,7 @@
 #include "profiler/report/report_sentences.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -21,6 +22,11 @@ constexpr std::size_t kUnitsNamed = 3, kHoldersNamed = 3, kMaxSentences = 5;
 
 bool is_much(std::int64_t part, std::int64_t whole) {
   return part > 0 && static_cast<double>(part) >= kMuch * static_cast<double>(whole);
+}
+
+// By more than a reader takes for the same.
+bool differs(std::int64_t a, std::int64_t b) {
+  return static_cast<double>(std::abs(a - b)) > 0.01 * static_cast<double>(b);
 }
 
 // "a step", or what stands for it where there is none.
@@ -45,6 +51,11 @@ std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
                     [](const RankAnalysis& rank) { return rank.time.device_events > 0; }));
   std::string text = has_steps ? "A steady step takes " + duration(analysis.step_time_ns)
                                : "Device work spans " + duration(t.span_ns);
+  // A step that its device takes longer or shorter for: the last of a recording, or one of two of which the time is
+  // the mean.
+  if (has_steps && analysis.steady_step && differs(t.span_ns, analysis.step_time_ns)) {
+    text += ", on its device " + duration(t.span_ns);
+  }
   if (has_steps && !analysis.steady_step) {
     return text + "; what its device did is not known as a whole, since the recording was cut off.";
   }
@@ -70,27 +81,40 @@ std::string plain(std::string category) {
   return category;
 }
 
-// Categories where they are known for most of the memory, otherwise the owners.
-std::string largest_holders(const MemoryPeak& peak) {
-  std::vector<std::pair<std::int64_t, std::string>> holders;
+// Whether categories are known for most of the memory.
+bool has_categories(const MemoryPeak& peak) {
   std::int64_t unknown = 0;
   for (const auto& [category, bytes] : peak.by_category) {
     if (category == kUnknown || category == "unattributed") unknown = bounded_sum(unknown, bytes);
-    const bool is_older = category == "before the recording";
-    holders.emplace_back(bytes, (is_older ? "from " : "") + plain(category));
   }
-  if (unknown > peak.allocated_bytes / 5) {
-    holders.clear();
+  return unknown <= peak.allocated_bytes / 5;
+}
+
+using Holders = std::vector<std::pair<std::string, std::int64_t>>;  // with bytes
+
+// Categories or owners.
+Holders holders_of(const MemoryPeak& peak, bool are_categories) {
+  Holders holders;
+  const auto add = [&](const std::string& name, const std::string& text, std::int64_t bytes) {
+    holders.emplace_back(name == "before the recording" ? "from before the recording" : text,
+                         bytes);
+  };
+  if (are_categories) {
+    for (const auto& [category, bytes] : peak.by_category) add(category, plain(category), bytes);
+  } else {
     for (const Owner& owner : grouped_owners(peak.owners)) {
-      const bool is_older = owner.name == "before the recording";
-      holders.emplace_back(owner.bytes, (is_older ? "from " : "by ") + owner.name);
-      if (owner.name == kUnknown) holders.pop_back();
+      if (owner.name != kUnknown) add(owner.name, "by " + owner.name, owner.bytes);
     }
   }
+  return holders;
+}
+
+std::string largest_holders(const MemoryPeak& peak) {
+  Holders holders = holders_of(peak, has_categories(peak));
   std::stable_sort(holders.begin(), holders.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
-  for (const auto& [bytes, name] : holders) {
+  for (const auto& [name, bytes] : holders) {
     if (parts.size() == kHoldersNamed || !is_much(bytes, peak.allocated_bytes)) break;
     parts.push_back(percent(bytes, peak.allocated_bytes) + " " + name);
   }
@@ -118,6 +142,32 @@ std::string memory_sentence(const Analysis& analysis) {
   if (!rank->steps.empty()) text += " in step " + std::to_string(peak.step);
   if (!peak.phase.empty()) text += " during " + peak.phase;
   return text + largest_holders(peak) + ".";
+}
+
+// Of which holder the rank with the least memory has how much less than the one with the most.
+std::string uneven_ranks_sentence(const Analysis& analysis) {
+  const RankAnalysis *const most = fullest_rank(analysis), *least = most;
+  if (!most) return "";
+  for (const RankAnalysis& rank : analysis.ranks) {
+    if (rank.peak.allocated_bytes < least->peak.allocated_bytes) least = &rank;
+  }
+  const std::int64_t full = most->peak.allocated_bytes,
+                     missing = full - least->peak.allocated_bytes;
+  if (!is_much(missing, full)) return "";
+  const bool are_categories = has_categories(most->peak) && has_categories(least->peak);
+  std::map<std::string, std::int64_t> less;
+  for (const auto& [name, bytes] : holders_of(most->peak, are_categories)) less[name] += bytes;
+  for (const auto& [name, bytes] : holders_of(least->peak, are_categories)) less[name] -= bytes;
+  std::string text = "Rank " + std::to_string(least->rank) + " peaks at " +
+                     binary_bytes(least->peak.allocated_bytes) + ", " + binary_bytes(missing) +
+                     " less than rank " + std::to_string(most->rank);
+  const auto largest = std::max_element(
+      less.begin(), less.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (largest != less.end() && largest->second > 0) {
+    text +=
+        "; the largest difference is " + binary_bytes(largest->second) + " less " + largest->first;
+  }
+  return text + ".";
 }
 
 std::string fragmentation_sentence(const Analysis& analysis) {
@@ -162,10 +212,9 @@ Exposed most_exposed(const Analysis& analysis) {
   return result;
 }
 
-// Collectives of FSDP itself, which can be issued earlier.
+// FSDP's gathers can be issued earlier; its reduce-scatters wait for gradients, and the last has nothing behind it.
 bool can_be_prefetched(const std::string& collective) {
-  for (const char* name :
-       {"all_gather", "allgather", "AllGather", "reduce_scatter", "ReduceScatter"}) {
+  for (const char* name : {"all_gather", "allgather", "AllGather"}) {
     if (collective.find(name) != std::string::npos) return true;
   }
   return false;
@@ -378,6 +427,7 @@ std::vector<std::string> report_sentences(const Analysis& analysis) {
                                      time_sentence(analysis, step),
                                      losses.front(),
                                      memory_sentence(analysis),
+                                     uneven_ranks_sentence(analysis),
                                      waiting_sentence(analysis),
                                      slowest_step_sentence(analysis),
                                      device_allocation_sentence(analysis),

@@ -55,6 +55,13 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
                        "'$f.fst.gz > $f.fst || exit 1; done")
                 .status,
             0);
+  ASSERT_EQ(
+      place
+          .shell("mkdir first second && cp '" + kSamples +
+                 "snapshot.pickle' first/rank0.pickle && cp first/rank0.pickle second && cp '" +
+                 kSamples + "snapshot.pickle' second/rank1.pickle")
+          .status,
+      0);
   const std::vector<Question> questions = {
       {"train", job("train", 2, {"--steps", "3", "--trace", "trained.fst"})},
       {"train", job("train", 2, {"--steps", "1", "--device-memory", "1MiB"}), 3},
@@ -73,6 +80,8 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
       {"compare_histories", {"compare", "e.jsonl.gz", "e.pickle"}},
       {"compare_histories", {"compare", "e.pickle", kSamples + "snapshot.pickle"}},
       {"compare_histories", {"compare", "e.jsonl.gz", kSamples + "history.jsonl.gz"}},
+      {"compare_snapshots", {"compare", "first", "second"}},
+      {"inspect", {"inspect", "second"}},
       {"import", {"import", "kineto", kSamples + "drawn_gpu", "-o", "gpu.fst"}},
       {"inspect", {"inspect", "gpu.fst"}},
       {"whatif", {"whatif", "gpu.fst", "--scale", "*=0.5"}},

@@ -241,7 +241,7 @@ DeviceWork device_work(const Trace& trace, const Launches& launches,
         start, end, LaunchedWork::kNotLaunched, stream, device.device_of(trace.lanes[stream].rank),
         false};
     if (const std::int32_t call = launches.of(event); call != Launches::kUnknown) {
-      work.launched_ns = trace.events[static_cast<std::size_t>(call)].start_ns;
+      work.launched_ns = std::min(start, trace.events[static_cast<std::size_t>(call)].start_ns);
     }
     const std::int32_t before =
         std::exchange(last[stream], static_cast<std::int32_t>(device.works.size()));

@@ -32,10 +32,12 @@ struct LaunchedWork {
   static constexpr std::int64_t kNotLaunched = std::numeric_limits<std::int64_t>::min();
 
   std::int64_t start_ns = 0, end_ns = 0;
-  std::int64_t launched_ns = kNotLaunched;  // when the call that launched it began
-  std::uint32_t stream = 0;                 // counted over all devices
-  std::uint32_t device = 0;                 // one for each rank, from 0 on
-  bool was_told_to_wait = false;            // since the work before it in its stream
+  // When the call that launched it began. Clocks of devices and hosts differ by some microseconds: what is recorded
+  // to begin before its call began with it.
+  std::int64_t launched_ns = kNotLaunched;
+  std::uint32_t stream = 0;       // counted over all devices
+  std::uint32_t device = 0;       // one for each rank, from 0 on
+  bool was_told_to_wait = false;  // since the work before it in its stream
 };
 
 // The work of all devices by start, and which events that is.

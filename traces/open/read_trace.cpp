@@ -27,7 +27,7 @@ const AcceptedKinds& every_trace() {
       {RecordingKind::fst, RecordingKind::perfetto_export, RecordingKind::kineto,
        RecordingKind::nsys, RecordingKind::snapshot},
       "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight Systems "
-      "export (SQLite) or a CUDA memory snapshot"};
+      "export (SQLite) or a CUDA memory snapshot (or a folder of them)"};
   return every;
 }
 

@@ -12,6 +12,7 @@
 #include "traces/fst/fst_file.hpp"
 #include "traces/input/byte_source.hpp"
 #include "traces/input/sniff_file_type.hpp"
+#include "traces/snapshot/rank_files.hpp"
 #include "traces/sqlite/untrusted_database.hpp"
 
 namespace foreshard::traces {
@@ -50,13 +51,6 @@ RecordingKind kind_of_database(const std::string& path, std::string_view header)
   // Its reader reports what is wrong with a damaged one.
   if (!file || file->tables().empty() || file->has("EVENT_FACTS")) return RecordingKind::fst;
   return RecordingKind::nsys;
-}
-
-bool begins_as_pickle(std::string_view text) {
-  const bool has_protocol =
-      text.starts_with('\x80') && text.size() > 1 && text[1] >= 2 && text[1] <= 5;
-  return has_protocol || text.starts_with("(d") || text.starts_with("(l") ||
-         text.starts_with('}') || text.starts_with(']');
 }
 
 bool may_hold_recordings(const std::string& folder) {
@@ -101,7 +95,8 @@ std::string what_folder_is(const std::string& folder) {
 Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    return may_hold_recordings(path) ? RecordingKind::kineto : RecordingKind::other;
+    if (may_hold_recordings(path)) return RecordingKind::kineto;
+    return rank_files(path) ? RecordingKind::snapshot : RecordingKind::other;
   }
   const auto first = first_bytes(path, kLooked, expected);
   if (!first) return tl::unexpected(first.error());

@@ -13,7 +13,7 @@ enum class RecordingKind : std::uint8_t {
   perfetto_export,  // a trace of ours as `foreshard export --perfetto` writes it
   kineto,           // a file of PyTorch's profiler, or a folder of such files
   nsys,             // an SQLite export of Nsight Systems
-  snapshot,         // a CUDA memory snapshot
+  snapshot,         // a CUDA memory snapshot, or a folder of such files
   event_list,       // an allocator's history as JSON lines
   other,
 };

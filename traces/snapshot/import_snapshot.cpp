@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "models/base/figures.hpp"
 #include "traces/import.hpp"
@@ -13,6 +17,7 @@
 #include "traces/snapshot/fsdp_unit_tracker.hpp"
 #include "traces/snapshot/history.hpp"
 #include "traces/snapshot/parameter_sizes.hpp"
+#include "traces/snapshot/rank_files.hpp"
 #include "traces/snapshot/recorded_blocks.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
@@ -24,41 +29,49 @@ using Action = AllocatorAction;
 // Stacks that share their frames in the file do not in the trace.
 constexpr std::size_t kMaxStackText = std::size_t{256} << 20;
 
+// A process's snapshot, and the ranks of those of its devices that are read.
+struct RankSnapshot {
+  const Snapshot* snapshot = nullptr;
+  std::map<std::int32_t, std::int32_t> ranks;  // by device
+};
+
+std::int64_t clamped_ns(std::int64_t us) {
+  return std::min(us, std::numeric_limits<std::int64_t>::max() / 1000) * 1000;
+}
+
+// The earliest moment of all.
+std::int64_t origin_of(const std::vector<RankSnapshot>& all) {
+  std::optional<std::int64_t> first;
+  for (const RankSnapshot& one : all) {
+    for (const auto& events : one.snapshot->devices) {
+      for (const auto& e : events) first = std::min(first.value_or(e.time_us), e.time_us);
+    }
+    for (const auto& a : one.snapshot->annotations) {
+      first = std::min(first.value_or(a.time_us), a.time_us);
+    }
+  }
+  return first.value_or(0);
+}
+
+// Adds what one snapshot recorded to a trace.
 class SnapshotImport {
  public:
-  SnapshotImport(const Snapshot& snapshot, const ImportOptions& options)
-      : snapshot_(snapshot),
+  SnapshotImport(const RankSnapshot& of, std::int64_t origin_us, const ImportOptions& options,
+                 Trace& trace)
+      : snapshot_(*of.snapshot),
+        ranks_(of.ranks),
         options_(options),
-        attributions_(snapshot),
-        labels_(snapshot.stacks.size()) {
-    trace_.dropped = snapshot.dropped;
-    trace_.complete = snapshot.incomplete_reason.empty();
-  }
+        origin_us_(origin_us),
+        trace_(trace),
+        attributions_(snapshot_),
+        labels_(snapshot_.stacks.size()) {}
 
-  Trace run(const std::string& path) {
-    find_origin();
-    const std::vector<int> devices = recorded_devices(snapshot_);
-    for (const int device : devices) read_device(device);
+  // Until when the recording goes.
+  std::int64_t run() {
+    for (const auto& [reason, records] : snapshot_.dropped) trace_.dropped[reason] += records;
+    for (const auto& [device, rank] : ranks_) read_device(device, rank);
     read_annotations();
-    RunDescription run;
-    run.ranks = devices.empty() ? 0 : *std::max_element(devices.begin(), devices.end()) + 1;
-    run.more = {{"source", "snapshot"},
-                {"files", path},
-                {"allocator_settings", snapshot_.settings},
-                {"clock_origin_ns", std::to_string(clamped_ns(origin_us_))},
-                // A snapshot does not describe its machine, and this one is another.
-                {"clock", ""},
-                {"cpu_model", ""},
-                {"cores", ""},
-                {"threads_per_rank", ""}};
-    if (!snapshot_.incomplete_reason.empty()) {
-      for (const int device : devices) {
-        run.more["trouble." + std::to_string(device)] = snapshot_.incomplete_reason;
-      }
-    }
-    trace_.metadata = run_metadata(run);
-    sort(trace_);
-    return std::move(trace_);
+    return until_ns_;
   }
 
  private:
@@ -67,21 +80,7 @@ class SnapshotImport {
     StringId category = 0, phase = 0, stack = 0;
   };
 
-  static std::int64_t clamped_ns(std::int64_t us) {
-    return std::min(us, std::numeric_limits<std::int64_t>::max() / 1000) * 1000;
-  }
   std::int64_t since_origin(std::int64_t time_us) const { return clamped_ns(time_us - origin_us_); }
-
-  void find_origin() {
-    std::optional<std::int64_t> first;
-    for (const auto& events : snapshot_.devices) {
-      for (const auto& e : events) first = std::min(first.value_or(e.time_us), e.time_us);
-    }
-    for (const auto& a : snapshot_.annotations) {
-      first = std::min(first.value_or(a.time_us), a.time_us);
-    }
-    origin_us_ = first.value_or(0);
-  }
 
   std::int32_t lane(int rank, bool device, const std::string& name) {
     const auto [at, is_new] = lanes_.try_emplace({rank, device, name}, 0);
@@ -129,18 +128,18 @@ class SnapshotImport {
                                                        : unit + ": " + role);
   }
 
-  void read_device(int device) {
+  void read_device(int device, int rank) {
     const StartState start = start_state(snapshot_, device);
     live_.clear();
     backward_.clear();
     const ParameterSizes sizes(snapshot_, device, start, attributions_);
     for (const SnapshotSegment& segment : start.segments) {
       MemoryEvent event;
-      event.rank = device;
+      event.rank = rank;
       event.action = MemoryAction::segment_alloc;
       event.address = segment.address;
       event.bytes = event.requested = segment.bytes;
-      event.lane = stream_lane(device, segment.stream);
+      event.lane = stream_lane(rank, segment.stream);
       trace_.memory.push_back(event);
       for (const SnapshotBlock& block : segment.blocks) {
         if (block.use != SegmentState::Use::free) take_over(block, event, sizes);
@@ -152,7 +151,7 @@ class SnapshotImport {
     FsdpUnitTracker units(snapshot_, device);
     for (const SnapshotEvent& recorded : snapshot_.devices[index]) {
       units.advance(recorded.time_us);
-      read_event(device, recorded, blocks, units);
+      read_event(rank, recorded, blocks, units);
     }
   }
 
@@ -177,16 +176,16 @@ class SnapshotImport {
     trace_.memory.push_back(event);
   }
 
-  void read_event(int device, const SnapshotEvent& recorded, RecordedBlocks& blocks,
+  void read_event(int rank, const SnapshotEvent& recorded, RecordedBlocks& blocks,
                   const FsdpUnitTracker& units) {
     MemoryEvent event;
-    event.rank = device;
+    event.rank = rank;
     event.time_ns = since_origin(recorded.time_us);
     event.address = recorded.address;
     event.requested = recorded.bytes;
-    event.lane = stream_lane(device, recorded.stream);
+    event.lane = stream_lane(rank, recorded.stream);
     event.bytes = blocks.apply(recorded);
-    trace_.complete_until_ns = std::max(trace_.complete_until_ns, event.time_ns);
+    until_ns_ = std::max(until_ns_, event.time_ns);
     if (event.bytes == 0) {
       ++trace_.dropped["memory events that fit no segment or block"];
       return;
@@ -245,6 +244,7 @@ class SnapshotImport {
     // Ranges of equal name nest; the innermost ends first.
     std::map<std::pair<std::int32_t, TextId>, std::vector<std::int64_t>> open;
     for (const SnapshotAnnotation& annotation : snapshot_.annotations) {
+      if (!ranks_.contains(annotation.device)) continue;
       auto& starts = open[{annotation.device, annotation.name}];
       const std::int64_t now = since_origin(annotation.time_us);
       if (!annotation.is_end) {
@@ -268,18 +268,19 @@ class SnapshotImport {
     Event event;
     event.start_ns = start;
     event.end_ns = std::max(start, end);
-    event.lane = lane(annotation.device, false, "host");
+    event.lane = lane(ranks_.at(annotation.device), false, "host");
     event.kind = EventKind::range;
     event.name = trace_.strings.intern(name);
     event.unit = trace_.strings.intern(annotation_of(name).unit);
     trace_.events.push_back(event);
-    trace_.complete_until_ns = std::max(trace_.complete_until_ns, event.end_ns);
+    until_ns_ = std::max(until_ns_, event.end_ns);
   }
 
   const Snapshot& snapshot_;
-  ImportOptions options_;
-  Trace trace_;
-  std::int64_t origin_us_ = 0;
+  const std::map<std::int32_t, std::int32_t>& ranks_;
+  const ImportOptions& options_;
+  std::int64_t origin_us_, until_ns_ = 0;
+  Trace& trace_;
   std::map<std::tuple<int, bool, std::string>, std::int32_t> lanes_;
   AllocationCauses attributions_;
   std::vector<std::optional<Labels>> labels_;  // by stack
@@ -288,9 +289,68 @@ class SnapshotImport {
   std::vector<std::size_t> backward_;              // alloc events of the backward
 };
 
+Trace import_all(const std::vector<RankSnapshot>& all, const std::string& path,
+                 const ImportOptions& options) {
+  Trace trace;
+  const std::int64_t origin_us = origin_of(all);
+  RunDescription run;
+  run.ranks = 0;
+  run.more = {{"source", "snapshot"},
+              {"files", path},
+              {"allocator_settings", all.front().snapshot->settings},
+              {"clock_origin_ns", std::to_string(clamped_ns(origin_us))},
+              // A snapshot does not describe its machine, and this one is another.
+              {"clock", ""},
+              {"cpu_model", ""},
+              {"cores", ""},
+              {"threads_per_rank", ""}};
+  for (const RankSnapshot& one : all) {
+    const std::int64_t until = SnapshotImport(one, origin_us, options, trace).run();
+    const std::string& trouble = one.snapshot->incomplete_reason;
+    if (trouble.empty()) {
+      if (trace.complete) trace.complete_until_ns = std::max(trace.complete_until_ns, until);
+    } else {
+      trace.complete_until_ns = trace.complete ? until : std::min(trace.complete_until_ns, until);
+      trace.complete = false;
+    }
+    for (const auto& [device, rank] : one.ranks) {
+      run.ranks = std::max(run.ranks, rank + 1);
+      if (!trouble.empty()) run.more["trouble." + std::to_string(rank)] = trouble;
+    }
+  }
+  trace.metadata = run_metadata(run);
+  sort(trace);
+  return trace;
+}
+
+Result<Trace> import_folder(const std::string& folder, const ImportOptions& options) {
+  const auto files = rank_files(folder);
+  if (!files) return tl::unexpected(files.error());
+  std::vector<Snapshot> snapshots;
+  snapshots.reserve(files->size());
+  std::vector<RankSnapshot> all;
+  for (const RankFile& file : *files) {
+    auto snapshot = read_snapshot(file.path, options);
+    if (!snapshot) return tl::unexpected(snapshot.error());
+    if (options.stop.stop_requested()) return reading_stopped(file.path);
+    const std::optional<int> device = busiest_device(*snapshot);
+    if (!device) {
+      return fail(file.path, "", "holds no segments and no events; expected a device's memory");
+    }
+    // A rank's process has a device of its own; what it holds of others is little.
+    const auto others = static_cast<std::int64_t>(recorded_devices(*snapshot).size()) - 1;
+    if (others > 0) snapshot->dropped["devices that a rank uses beside its own"] += others;
+    snapshots.push_back(std::move(*snapshot));
+    all.push_back({&snapshots.back(), {{*device, file.rank}}});
+  }
+  return import_all(all, folder, options);
+}
+
 }  // namespace
 
 Result<Trace> import_snapshot(const std::string& path, const ImportOptions& options) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return import_folder(path, options);
   const auto snapshot = read_snapshot(path, options);
   if (!snapshot) return tl::unexpected(snapshot.error());
   if (options.stop.stop_requested()) return reading_stopped(path);
@@ -299,7 +359,9 @@ Result<Trace> import_snapshot(const std::string& path, const ImportOptions& opti
 
 Trace import_snapshot(const Snapshot& snapshot, const std::string& path,
                       const ImportOptions& options) {
-  return SnapshotImport(snapshot, options).run(path);
+  RankSnapshot all{&snapshot, {}};
+  for (const int device : recorded_devices(snapshot)) all.ranks[device] = device;
+  return import_all({all}, path, options);
 }
 
 }  // namespace foreshard::traces

@@ -341,6 +341,23 @@ TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
   EXPECT_EQ((parts.count({"short", "compute"})), 0u);
 }
 
+// Clocks of devices and hosts differ by some microseconds: work may begin before the recorded call that launched it.
+TEST(CriticalPath, GoesThroughLaunchesThatAreRecordedAfterTheirWork) {
+  HandMadeTrace t;
+  t.trace.metadata["source"] = "kineto";
+  constexpr std::int64_t us = 1'000;
+  t.launch(0, 0, EventKind::compute, 0, 0, 20 * us, "first")
+      .event(0, -1, EventKind::host, 30 * us, 190 * us, 1, "tokenize")
+      .launch(0, 1, EventKind::communication, 200 * us, 190 * us, 260 * us, "all_to_all");
+  const CriticalPath path = analyse(t.trace).path;
+  ASSERT_FALSE(path.parts.empty());
+  EXPECT_EQ(path.parts[0].name, "tokenize");
+  EXPECT_EQ(path.parts[0].ns, 160 * us);
+  for (const PathPart& part : path.parts) {
+    EXPECT_TRUE(part.kind != "waiting" || part.ns <= 10 * us) << part.name;
+  }
+}
+
 // What one host thread begins another may have caused.
 TEST(CriticalPath, ChangesHostThreads) {
   HandMadeTrace t;

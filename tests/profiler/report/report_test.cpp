@@ -60,6 +60,76 @@ TEST(Report, SaysWhichStepIsSlowestAndOfWhatItHasMore) {
       << text;
 }
 
+TEST(Report, AdvisesPrefetchingOfGathersAlone) {
+  for (const auto& [name, is_advised] :
+       {std::pair("AllGather", true), std::pair("ReduceScatter", false)}) {
+    HandMadeTrace t;
+    t.step(0, 1, 0, 20'000'000);
+    t.event(0, 0, EventKind::compute, 0, 10'000'000, 1, "matmul");
+    t.event(0, 1, EventKind::communication, 10'000'000, 20'000'000, 1, name);
+    const std::string text = without_breaks(report_text(analyse(t.trace)));
+    EXPECT_EQ(text.find("more prefetching") != std::string::npos, is_advised) << text;
+  }
+}
+
+// A step that its device is done with after its host: 20 ms of work from 2 ms on, while the host takes 21.
+TEST(Report, SaysWhatTheSharesAreOfWhereTheDeviceTakesLongerThanTheHost) {
+  HandMadeTrace t;
+  t.step(0, 1, 0, 21'000'000);
+  t.event(0, 0, EventKind::compute, 2'000'000, 22'000'000, 1, "matmul");
+  const std::string text = without_breaks(report_text(analyse(t.trace)));
+  EXPECT_TRUE(text.starts_with(
+      "A steady step takes 21.0 ms, on its device 22.0 ms: 90.9 % compute, 9.1 % idle.\n"))
+      << text;
+  EXPECT_NE(text.find("step 1  22.0   90.9 %  9.1 %"), std::string::npos) << text;
+}
+
+TEST(Report, ShowsLittleMemoryOfTheHostNeitherOfARankNorOfItsSteps) {
+  HandMadeTrace t;
+  t.step(0, 1, 0, 100);
+  t.memory(0, MemoryAction::segment_alloc, 1, 0x10, 3 << 20)
+      .memory(0, MemoryAction::alloc, 2, 0x10, 3 << 20)
+      .memory(0, MemoryAction::alloc, 3, 0x20, 8, "", "", 1, true);
+  const std::string text = report_text(analyse(t.trace));
+  EXPECT_EQ(text.find("reserved  host"), std::string::npos) << text;
+}
+
+TEST(Report, NamesOfWhatARankHasLess) {
+  HandMadeTrace t(2);
+  t.memory(0, MemoryAction::alloc, 1, 1, 6 << 20, "parameters", "p")
+      .memory(0, MemoryAction::alloc, 2, 2, 4 << 20, "activations", "a")
+      .memory(1, MemoryAction::alloc, 1, 1, 6 << 20, "parameters", "p")
+      .memory(1, MemoryAction::alloc, 2, 2, 1 << 20, "activations", "a");
+  const std::string text = without_breaks(report_text(analyse(t.trace)));
+  EXPECT_NE(text.find("Rank 1 peaks at 7.00 MiB, 3.00 MiB less than rank 0; the largest difference "
+                      "is 3.00 MiB less activations."),
+            std::string::npos)
+      << text;
+}
+
+TEST(Report, HasNoRowOfARankWithoutTimesAndMemory) {
+  HandMadeTrace t;
+  t.event(0, -1, EventKind::host, 0, 10'000, 1, "aten::mm");
+  EXPECT_EQ(report_text(analyse(t.trace)).find("rank 0"), std::string::npos);
+}
+
+TEST(Report, LeavesOutTheRanksOfALargeGroup) {
+  for (const auto& [group, text] :
+       {std::pair("0 [0, 1]", "all_gather of 2 ranks, group 0 [0, 1]\n"),
+        std::pair("0 [0, 1, 2, 3, 4, 5, 6, 7]", "all_gather of 8 ranks, group 0\n")}) {
+    Analysis analysis;
+    CollectiveCost& cost = analysis.collectives.emplace_back();
+    cost.name = "ncclDevKernel_AllGather_RING_LL";
+    cost.group = group;
+    cost.count = cost.matched = 1;
+    cost.total_ns = cost.transfer_ns = 1'000'000;
+    cost.bytes = 1 << 20;
+    cost.key.op = Operator::all_gather;
+    cost.key.dims = {1 << 20, group == std::string("0 [0, 1]") ? 2 : 8};
+    EXPECT_NE(report_text(analysis).find(text), std::string::npos) << report_text(analysis);
+  }
+}
+
 TEST(Report, CountsMemoryOutsideTheAllocatorByItself) {
   HandMadeTrace t;
   t.memory(0, MemoryAction::outside_alloc, 1, 0x10, 1 << 20)

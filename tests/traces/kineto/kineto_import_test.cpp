@@ -216,6 +216,14 @@ TEST(KinetoImport, WhatIsLeftOutIsCounted) {
   EXPECT_EQ(without.events.size() + 1, all.events.size());
 }
 
+TEST(KinetoImport, RangesOf2021HaveTheCategoryOfOperators) {
+  const Trace trace = import_text(R"({"traceEvents": [
+{"ph": "X", "cat": "Operator", "name": "enumerate(DataLoader)#_Iter.__next__", "pid": 9, "tid": "33", "ts": 10, "dur": 7, "args": {}},
+{"ph": "X", "cat": "Operator", "name": "aten::stack", "pid": 9, "tid": "33", "ts": 12, "dur": 2, "args": {}}]})");
+  EXPECT_EQ(event_named(trace, "enumerate(DataLoader)#_Iter.__next__").kind, EventKind::range);
+  EXPECT_EQ(event_named(trace, "aten::stack").kind, EventKind::host);
+}
+
 TEST(KinetoImport, RecordingsOf2021) {
   const Trace trace = import_text(kineto_sample_of_2021());
   EXPECT_TRUE(trace.complete);
