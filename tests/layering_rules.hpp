@@ -54,7 +54,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"profiler/record/cupti", {"models/base"}},
     {"profiler/injection", {"profiler/record/cupti", "traces", "traces/nsys", "models/base"}},
     {"profiler/analysis", {"traces/meaning", "models/program"}},
-    {"profiler/report", {"profiler/analysis", "traces", "models/program"}},
+    {"profiler/report", {"profiler/analysis", "traces/meaning", "models/program"}},
     {"profiler/rehearsal/device", {"models/base"}},
     {"profiler/rehearsal/program",
      {"traces/kineto", "traces/snapshot", "traces", "models/program"}},

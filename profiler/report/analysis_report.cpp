@@ -12,7 +12,7 @@
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "profiler/report/short_names.hpp"
-#include "traces/collectives.hpp"
+#include "traces/meaning/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
 
 namespace foreshard::profiler {
