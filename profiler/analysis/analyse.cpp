@@ -62,6 +62,7 @@ class Analyser {
     result_.complete_until_ns = trace_.complete_until_ns;
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;
     result_.source = text("source");
+    result_.selection = text("selection");
     result_.end_reason = text("end_reason");
     result_.not_recorded = text("not_recorded");
     result_.moved_clocks = text("moved_clocks");
@@ -289,8 +290,9 @@ class Analyser {
   void count_missing_ranks() {
     const std::int64_t expected = traces::integer(trace_.metadata, "ranks", 0);
     const auto here = static_cast<std::int64_t>(result_.ranks.size());
-    if (expected > here && !trace_.metadata.contains("rank_classes")) {
-      result_.missing_ranks = expected - here;
+    result_.recorded_ranks = traces::integer(trace_.metadata, "recorded_ranks", here);
+    if (expected > result_.recorded_ranks && !trace_.metadata.contains("rank_classes")) {
+      result_.missing_ranks = expected - result_.recorded_ranks;
     }
   }
 

@@ -165,12 +165,14 @@ struct Analysis {
   bool predicted = false;
   std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own
   std::int64_t complete_until_ns = 0;
-  std::string end_reason;    // why it ended early, where it did
+  std::string selection;   // in words, where this is a part of the recording (traces/selection.hpp)
+  std::string end_reason;  // why it ended early, where it did
   std::string moved_clocks;  // of ranks on other hosts: "rank 1 by -4.51 ms, ..."
   std::string not_recorded;  // what the profiler could not record, where it could not all
   std::map<std::string, std::int64_t> dropped;  // records that are not in the trace, by reason
   std::int64_t dropped_records = 0;             // all of them
-  std::int64_t missing_ranks = 0;               // that the run has and the trace has not
+  std::int64_t recorded_ranks = 0;              // that the recording has, selected or not
+  std::int64_t missing_ranks = 0;               // that the run has and the recording has not
   std::int64_t unknown_costs = 0;  // of a prediction: pieces of work a step of unknown duration
   std::vector<std::int32_t> steady_steps;
   std::int64_t step_time_ns = 0;            // steady_step_time

@@ -182,6 +182,7 @@ std::string to_json(const Analysis& analysis) {
     dropped.push_back({{"reason", reason}, {"records", records}});
   }
   Json json{{"question", analysis.question.empty() ? Json() : Json::parse(analysis.question)},
+            {"selection", analysis.selection.empty() ? Json() : Json(analysis.selection)},
             {"complete", analysis.complete},
             {"complete_until_ns", analysis.complete_until_ns},
             {"dropped_records", analysis.dropped_records},

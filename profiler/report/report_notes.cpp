@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/base/number_ranges.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/numbered_names.hpp"
 
@@ -98,9 +99,9 @@ std::vector<std::string> report_alarms(const Analysis& analysis) {
 std::vector<std::string> report_notes(const Analysis& analysis) {
   std::vector<std::string> notes;
   if (analysis.missing_ranks > 0) {
-    const auto here = static_cast<std::int64_t>(analysis.ranks.size());
-    notes.push_back("The run has " + plural(here + analysis.missing_ranks, "rank") +
-                    "; this trace contains " + std::to_string(here) + ".");
+    notes.push_back("The run has " +
+                    plural(analysis.recorded_ranks + analysis.missing_ranks, "rank") +
+                    "; this trace contains " + std::to_string(analysis.recorded_ranks) + ".");
   }
   if (has_work(analysis))
     notes.push_back(ranks_without_work(analysis));  // otherwise a sentence states it

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/base/number_ranges.hpp"
 #include "profiler/report/analysis_report.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/numbered_names.hpp"
