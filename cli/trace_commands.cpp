@@ -1,6 +1,8 @@
 // foreshard inspect and export: what is done with traces.
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/common/open_trace.hpp"
@@ -30,7 +32,9 @@ class Inspect : public Command {
             {"foreshard inspect run.fst", "foreshard inspect run.fst --rank 0-3 --step 5"}};
   }
   void add_to(Options& options) override {
-    options.recording("TRACE", trace_, {"TRACE", kTraceHelp, true});
+    options.recordings(
+        "TRACE", paths_,
+        {"TRACE", std::string(kTraceHelp) + "; a folder of several runs is all of them", true});
     options.ranges("--rank", selection_.ranks,
                    {"RANKS", "these ranks alone, such as 3, 0,3 or 0-7", false, "all"});
     options.ranges("--step", selection_.steps,
@@ -48,16 +52,26 @@ class Inspect : public Command {
     if (selection_.from_ns && selection_.to_ns && *selection_.from_ns >= *selection_.to_ns) {
       return fail("", "--to", "is not after --from; expected a later time");
     }
-    auto trace = open_trace(trace_, is_quiet_);
-    if (!trace) return tl::unexpected(trace.error());
-    const auto part = traces::part_of(std::move(*trace), selection_, trace_);
-    if (!part) return tl::unexpected(part.error());
-    const profiler::Analysis analysis = profiler::analyse(*part);
+    std::vector<profiler::NamedAnalysis> recordings;
+    for (const std::string& path : paths_) {
+      auto runs = open_runs(path, is_quiet_);
+      if (!runs) return tl::unexpected(runs.error());
+      for (traces::RecordedRun& run : *runs) {
+        const auto part = traces::part_of(std::move(run.trace), selection_, run.name);
+        if (!part) return tl::unexpected(part.error());
+        recordings.push_back({run.name, profiler::analyse(*part)});
+      }
+    }
+    if (recordings.size() > 1) {
+      return written(
+          json_.answer(profiler::to_json(recordings), profiler::report_text(recordings)));
+    }
+    const profiler::Analysis& analysis = recordings.front().analysis;
     return written(json_.answer(profiler::to_json(analysis), profiler::report_text(analysis)));
   }
 
  private:
-  std::string trace_;
+  std::vector<std::string> paths_;
   traces::Selection selection_;
   bool is_quiet_ = false;
   JsonOutput json_;

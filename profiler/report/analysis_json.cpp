@@ -174,9 +174,7 @@ Json json_of(const Analysis& analysis, const RankAnalysis& rank) {
   return json;
 }
 
-}  // namespace
-
-std::string to_json(const Analysis& analysis) {
+Json json_of(const Analysis& analysis) {
   Json dropped = Json::array();
   for (const auto& [reason, records] : analysis.dropped) {
     dropped.push_back({{"reason", reason}, {"records", records}});
@@ -244,7 +242,23 @@ std::string to_json(const Analysis& analysis) {
                                     [](const RankAnalysis& rank) { return rank.ran_out; });
   json["oom"] = ran_out == analysis.ranks.end() ? Json() : Json::parse(to_json(*ran_out->ran_out));
   json["warnings"] = recording_warnings(analysis);
-  return json_text(json, 2);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Analysis& analysis) {
+  return json_text(json_of(analysis), 2);
+}
+
+std::string to_json(const std::vector<NamedAnalysis>& recordings) {
+  Json list = Json::array();
+  for (const NamedAnalysis& one : recordings) {
+    Json json{{"file", one.file}};
+    json.update(json_of(one.analysis));
+    list.push_back(std::move(json));
+  }
+  return json_text(Json{{"recordings", std::move(list)}}, 2);
 }
 
 }  // namespace foreshard::profiler

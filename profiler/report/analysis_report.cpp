@@ -287,4 +287,13 @@ std::string report_text(const Analysis& analysis) {
   return notes.empty() ? text : text + "\n" + notes;
 }
 
+std::string report_text(const std::vector<NamedAnalysis>& recordings) {
+  std::string text;
+  for (const NamedAnalysis& one : recordings) {
+    text += (text.empty() ? "" : "\n\n") + std::string("=== ") + one.file + " ===\n\n" +
+            report_text(one.analysis);
+  }
+  return text;
+}
+
 }  // namespace foreshard::profiler
