@@ -103,7 +103,7 @@ class Analyser {
       add_rank(rank, events);
     }
     if (is_stopped()) return;
-    add_steady_step();
+    add_steady_step(launches);
     if (is_stopped()) return;
     add_slowest_step(launches);
     if (is_stopped()) return;
@@ -161,14 +161,15 @@ class Analyser {
     }
   }
 
-  void add_steady_step() {
+  void add_steady_step(const Launches& launches) {
     if (typical_.empty() || result_.step_time_ns == 0) return;
-    result_.steady_step = mean_of(typical_, gaps_);
+    result_.steady_step = mean_of(typical_, gaps_, launches);
   }
 
   // Of one step of each rank, with the gaps within it.
   SteadyStep mean_of(const std::map<std::int32_t, traces::Interval>& steps,
-                     const std::map<std::int32_t, RankGaps>& its_gaps) const {
+                     const std::map<std::int32_t, RankGaps>& its_gaps,
+                     const Launches& launches) const {
     SteadyStep mean;
     std::vector<IdleGap> gaps;
     for (const auto& [rank, within] : steps) {
@@ -181,6 +182,7 @@ class Analyser {
     for (const auto field : kTimes) mean.time.*field /= ranks;
     mean.causes = idle_causes(trace_, gaps);
     for (IdleCause& cause : mean.causes) cause.ns /= ranks;
+    mean.work = step_work(trace_, launches, steps);
     return mean;
   }
 
@@ -214,7 +216,7 @@ class Analyser {
       return;
     }
     const auto& its = steps.at(slowest.step);
-    slowest.parts = mean_of(its, compute_gaps(trace_, launches, its));
+    slowest.parts = mean_of(its, compute_gaps(trace_, launches, its), launches);
     slowest.difference = largest_difference(slowest.parts, *result_.steady_step);
     result_.slowest_step = std::move(slowest);
   }

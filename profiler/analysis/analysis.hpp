@@ -37,6 +37,7 @@
 #include "profiler/analysis/critical_path.hpp"
 #include "profiler/analysis/launches.hpp"
 #include "profiler/analysis/memory_timeline.hpp"
+#include "profiler/analysis/step_work.hpp"
 #include "traces/steady_steps.hpp"
 #include "traces/trace.hpp"
 
@@ -120,6 +121,7 @@ struct IdleCause {
 struct SteadyStep {
   TimeBreakdown time;
   std::vector<IdleCause> causes;  // of the idle time, the longest first
+  std::optional<StepWork> work;   // where shapes are recorded
 };
 
 // A steady step that takes more than kSlowStep times the median of at least kStepsToCompare, in which the slowest

@@ -107,12 +107,21 @@ Json json_of(const SteadyStep& step) {
                       {"name", cause.name.empty() ? Json() : Json(cause.name)},
                       {"ns", cause.ns}});
   }
+  const auto per_second = [&](double amount) {
+    return 1e9 * amount / static_cast<double>(std::max<std::int64_t>(step.time.span_ns, 1));
+  };
+  const StepWork work = step.work.value_or(StepWork());
+  const bool has_mfu = work.mfu && *work.mfu <= 1;
   return {{"compute_ns", step.time.compute_ns},
           {"communication_ns", step.time.communication_ns},
           {"exposed_communication_ns", step.time.exposed_communication_ns},
           {"memory_operation_ns", step.time.memory_operation_ns},
           {"idle_ns", step.time.idle_ns},
-          {"idle_causes", std::move(causes)}};
+          {"idle_causes", std::move(causes)},
+          {"flops", step.work ? Json(work.flops) : Json()},
+          {"mfu", has_mfu ? Json(*work.mfu) : Json()},
+          {"known_shapes_share", step.work ? Json(work.known_share) : Json()},
+          {"tokens_per_s_per_rank", work.tokens ? Json(per_second(*work.tokens)) : Json()}};
 }
 
 Json json_of(const SlowestStep& slowest) {

@@ -51,6 +51,22 @@ std::string how_to_record_memory(const Analysis& analysis) {
   return "";
 }
 
+std::string how_to_record_shapes(const Analysis& analysis) {
+  const auto& step = analysis.steady_step;
+  if (analysis.source != "kineto" || !step || step->work || step->time.compute_ns == 0) return "";
+  return "FLOPs are not known without shapes; torch.profiler records them with record_shapes=True.";
+}
+
+std::string impossible_mfu(const Analysis& analysis) {
+  if (!analysis.steady_step || !analysis.steady_step->work) return "";
+  const double mfu = analysis.steady_step->work->mfu.value_or(0);
+  if (mfu <= 1) return "";
+  return "MFU is not known: it would be " + percent(mfu, 1.0) +
+         " of the GPU's peak rate for the types of the operands, so that kernels computed in "
+         "another type, such as TF32 "
+         "for fp32.";
+}
+
 bool has_work(const Analysis& analysis) {
   return std::any_of(analysis.ranks.begin(), analysis.ranks.end(),
                      [](const RankAnalysis& rank) { return rank.time.device_events > 0; });
@@ -111,6 +127,8 @@ std::vector<std::string> report_notes(const Analysis& analysis) {
   }
   notes.push_back(misfits(analysis));
   notes.push_back(how_to_record_memory(analysis));
+  notes.push_back(how_to_record_shapes(analysis));
+  notes.push_back(impossible_mfu(analysis));
   if (!analysis.source.empty() && !analysis.dropped.empty()) {
     notes.push_back("Skipped records: " + dropped_by_reason(analysis) + ".");
   }
