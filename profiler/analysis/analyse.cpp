@@ -106,6 +106,7 @@ class Analyser {
     add_steady_step(launches);
     if (is_stopped()) return;
     add_slowest_step(launches);
+    if (result_.steady_step) result_.units = step_units(trace_, typical_);
     if (is_stopped()) return;
     result_.operators = operator_totals(trace_);
     result_.cost_sources = cost_source_totals(trace_);

@@ -38,6 +38,7 @@
 #include "profiler/analysis/launches.hpp"
 #include "profiler/analysis/memory_timeline.hpp"
 #include "profiler/analysis/step_work.hpp"
+#include "profiler/analysis/units.hpp"
 #include "traces/steady_steps.hpp"
 #include "traces/trace.hpp"
 
@@ -180,6 +181,7 @@ struct Analysis {
   std::int64_t step_time_ns = 0;            // steady_step_time
   std::optional<SteadyStep> steady_step;    // where steps and all of their device work are there
   std::optional<SlowestStep> slowest_step;  // where one stands out
+  StepUnits units;                          // of the steady step
   std::vector<RankAnalysis> ranks;
   std::vector<OperatorTotal> operators;       // of all ranks, costliest first
   std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first

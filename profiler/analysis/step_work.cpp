@@ -8,11 +8,13 @@
 
 #include "models/hardware/hardware.hpp"
 #include "models/program/operators.hpp"
+#include "traces/input/bounded_sum.hpp"
 #include "traces/recorded_machine.hpp"
 
 namespace foreshard::profiler {
 namespace {
 
+using traces::bounded_sum;
 using traces::Event;
 using traces::kNone;
 using traces::Launches;
@@ -102,9 +104,9 @@ std::optional<StepWork> step_work(const Trace& trace, const Launches& launches,
         event.start_ns >= step->second.end_ns) {
       continue;
     }
-    all_ns += event.end_ns - event.start_ns;
+    all_ns = bounded_sum(all_ns, event.end_ns - event.start_ns);
     if (event.cost_key == 0) continue;
-    known_ns += event.end_ns - event.start_ns;
+    known_ns = bounded_sum(known_ns, event.end_ns - event.start_ns);
     kernels.push_back({launches.of(i), static_cast<std::int32_t>(i)});
   }
   if (kernels.empty() || all_ns == 0) return std::nullopt;

@@ -221,6 +221,16 @@ Json json_of(const Analysis& analysis) {
   for (const CollectiveCost& one : analysis.collectives) {
     json["collectives"].push_back(json_of(one));
   }
+  json["units"] = Json::array();
+  for (const UnitTimes& one : analysis.units.units) {
+    json["units"].push_back({{"unit", one.unit},
+                             {"gather_ns", one.gather_ns},
+                             {"compute_ns", one.compute_ns},
+                             {"reduce_ns", one.reduce_ns},
+                             {"late_ns", one.late_ns}});
+  }
+  const std::string& late = analysis.units.first_late;
+  json["first_late_unit"] = late.empty() ? Json() : Json(late);
   json["process_groups"] = Json::array();
   for (const GroupWaits& group : analysis.groups) {
     if (group.name.empty() && group.ranks.empty()) continue;
