@@ -303,7 +303,7 @@ std::string report_text(const Analysis& analysis) {
   std::string text;
   if (!analysis.question_line.empty()) text += wrap(analysis.question_line, 2);
   if (!analysis.selection.empty()) {
-    text += wrap("Of this recording only " + analysis.selection + ".", 2);
+    text += wrap("A part of the recording: " + analysis.selection + ".", 2);
   }
   for (const std::string& alarm : report_alarms(analysis)) text += wrap("warning: " + alarm, 9);
   std::vector<std::string> sentences = report_sentences(analysis);
