@@ -1,5 +1,8 @@
 // foreshard inspect and export: what is done with traces.
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/common/open_trace.hpp"
@@ -8,6 +11,7 @@
 #include "profiler/report/analysis_report.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
+#include "traces/selection.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -26,23 +30,50 @@ class Inspect : public Command {
             "Prints the breakdown of each rank's time, exposed collectives, the critical path, "
             "causes of idle time and the memory in use at its peak. Breakdown and overlap are "
             "defined as in Holistic Trace Analysis.",
-            {"foreshard inspect run.fst"}};
+            {"foreshard inspect run.fst", "foreshard inspect run.fst --rank 0-3 --step 5"}};
   }
   void add_to(Options& options) override {
-    options.recording("TRACE", trace_, {"TRACE", kTraceHelp, true});
+    options.recordings(
+        "TRACE", paths_,
+        {"TRACE", std::string(kTraceHelp) + "; a folder of several runs is all of them", true});
+    options.ranges("--rank", selection_.ranks,
+                   {"RANKS", "these ranks alone, such as 3, 0,3 or 0-7", false, "all"});
+    options.ranges("--step", selection_.steps,
+                   {"STEPS", "these steps alone, as the report numbers them", false, "all"});
+    options.moment("--from", selection_.from_ns,
+                   {"TIME", "leave out what is before this time of the recording, such as 350ms",
+                    false, "its beginning"});
+    options.moment("--to", selection_.to_ns,
+                   {"TIME", "leave out what is after this time", false, "its end"});
     options.quiet(is_quiet_);
     json_.add_to(options);
   }
   Result<int> run() override {
     if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
-    const auto trace = open_trace(trace_, is_quiet_);
-    if (!trace) return tl::unexpected(trace.error());
-    const profiler::Analysis analysis = profiler::analyse(*trace);
+    if (selection_.from_ns && selection_.to_ns && *selection_.from_ns >= *selection_.to_ns) {
+      return fail("", "--to", "is not after --from; expected a later time");
+    }
+    std::vector<profiler::NamedAnalysis> recordings;
+    for (const std::string& path : paths_) {
+      auto runs = open_runs(path, is_quiet_);
+      if (!runs) return tl::unexpected(runs.error());
+      for (traces::RecordedRun& run : *runs) {
+        const auto part = traces::part_of(std::move(run.trace), selection_, run.name);
+        if (!part) return tl::unexpected(part.error());
+        recordings.push_back({run.name, profiler::analyse(*part)});
+      }
+    }
+    if (recordings.size() > 1) {
+      return written(
+          json_.answer(profiler::to_json(recordings), profiler::report_text(recordings)));
+    }
+    const profiler::Analysis& analysis = recordings.front().analysis;
     return written(json_.answer(profiler::to_json(analysis), profiler::report_text(analysis)));
   }
 
  private:
-  std::string trace_;
+  std::vector<std::string> paths_;
+  traces::Selection selection_;
   bool is_quiet_ = false;
   JsonOutput json_;
 };

@@ -16,12 +16,13 @@ namespace foreshard::traces {
 // caller's. Of a database (.fst, an export of Nsight Systems) that is rows, of other files bytes.
 using ReportProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-// Steps by their numbers, the last one included.
-struct StepRange {
+// Ranks or steps by their numbers, the last one included.
+struct NumberRange {
   std::int32_t first = 0, last = 0;
-  bool contains(std::int32_t step) const { return first <= step && step <= last; }
-  bool operator==(const StepRange&) const = default;
+  bool contains(std::int32_t number) const { return first <= number && number <= last; }
+  bool operator==(const NumberRange&) const = default;
 };
+using StepRange = NumberRange;
 
 struct ImportOptions {
   bool keeps_stacks = true;  // functions of the program (python_function), stacks of allocations

@@ -35,6 +35,8 @@
 //   programs                        of a prediction of programs that were not lowered from a model and
 //                                   a plan: themselves, as JSON (program_json.hpp)
 //   rank_classes                    "0,0,2,2": for every rank the one that stands for it in here
+//   selection                       of a part of a trace: which it is, in words (selection.hpp)
+//   recorded_ranks                  and how many ranks the whole has
 //   end_reason                      why the run ended where it was not its last step
 //   unknown_costs                   of a prediction: operations per step without a known cost;
 //                                   times of such a prediction are not meaningful

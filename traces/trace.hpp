@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +44,8 @@ struct Step {
   std::int64_t end_ns = 0;
   double loss = 0, gradient_norm = 0;
   StringId label = 0;  // what the recording calls it, where it has a name for it
+  // When the rank's device was done with the step before, where the trace is a part without that step.
+  std::optional<std::int64_t> device_start_ns = {};
 };
 
 // Records that are missing, where it is known from when until when. Start and end are equal where only

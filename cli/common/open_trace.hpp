@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/base/error.hpp"
 #include "traces/open/read_trace.hpp"
@@ -12,5 +13,8 @@ namespace foreshard::cli {
 // Quiet: without progress.
 Result<traces::Trace> open_trace(const std::string& path, bool is_quiet,
                                  const traces::AcceptedKinds& accepted = traces::every_trace());
+
+// Every run that is there.
+Result<std::vector<traces::RecordedRun>> open_runs(const std::string& path, bool is_quiet);
 
 }  // namespace foreshard::cli

@@ -13,6 +13,7 @@
 
 #include "models/base/atomic_file.hpp"
 #include "models/base/figures.hpp"
+#include "models/base/moment.hpp"
 #include "models/base/utf8.hpp"
 
 namespace foreshard::cli {
@@ -52,16 +53,34 @@ std::optional<std::int64_t> byte_size(const std::string& text) {
   return std::nullopt;
 }
 
+std::optional<std::int32_t> whole_number(const std::string& digits) {
+  std::int32_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end || number < 0) return std::nullopt;
+  return number;
+}
+
+// "3" or "0-7".
+std::optional<traces::NumberRange> number_range(const std::string& text) {
+  const std::size_t dash = std::min(text.find('-'), text.size());
+  const auto first = whole_number(text.substr(0, dash));
+  const auto last = dash == text.size() ? first : whole_number(text.substr(dash + 1));
+  if (!first || !last || *first > *last) return std::nullopt;
+  return traces::NumberRange{*first, *last};
+}
+
 constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
 
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin < list.size();) {
+// What commas divide.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
-    names.push_back(list.substr(begin, end - begin));
+    parts.push_back(list.substr(begin, end - begin));
     begin = end + 1;
   }
-  return names;
+  return parts;
 }
 
 std::string expected(Range range) {
@@ -103,7 +122,7 @@ CLI::Option& Options::add(const std::string& names, OptionText text, ValueKind k
                           std::function<void(const std::string&)> take) {
   OptionInfo info;
   const bool is_positional = names == text.metavar;
-  if (!is_positional) info.names = names_in(names);
+  if (!is_positional) info.names = parts_of(names);
   info.metavar = std::move(text.metavar);
   info.help = std::move(text.help);
   info.fallback = std::move(text.fallback);
@@ -118,7 +137,7 @@ CLI::Option& Options::add(const std::string& names, OptionText text, ValueKind k
 void Options::flag(const std::string& names, bool& value, const std::string& help) {
   app_.add_flag(names, value, help);
   OptionInfo info;
-  info.names = names_in(names);
+  info.names = parts_of(names);
   info.help = help;
   info.kind = ValueKind::flag;
   all_.push_back(std::move(info));
@@ -134,7 +153,7 @@ void Options::text(const std::string& names, std::string& value, OptionText text
 
 void Options::integer(const std::string& names, Range range, OptionText text,
                       std::function<void(std::int64_t)> take) {
-  const std::string name = names_in(names).back();
+  const std::string name = parts_of(names).back();
   add(names, std::move(text), ValueKind::text,
       [range, name, take = std::move(take)](const std::string& given) {
         std::int64_t number = 0;
@@ -168,7 +187,7 @@ void Options::whole_number(const std::string& names, std::optional<int>& value, 
 
 void Options::number(const std::string& names, double& value, double most, OptionText text) {
   if (text.fallback.empty()) text.fallback = formatted("%g", value);
-  const std::string name = names_in(names).back();
+  const std::string name = parts_of(names).back();
   add(names, std::move(text), ValueKind::text, [&value, most, name](const std::string& given) {
     const char* const end = given.data() + given.size();
     const auto read = std::from_chars(given.data(), end, value);
@@ -180,17 +199,37 @@ void Options::number(const std::string& names, double& value, double most, Optio
 }
 
 void Options::size(const std::string& names, std::optional<std::int64_t>& bytes, OptionText text) {
-  const std::string name = names_in(names).back();
+  const std::string name = parts_of(names).back();
   add(names, std::move(text), ValueKind::text, [&bytes, name](const std::string& given) {
     bytes = byte_size(given);
     if (!bytes) refuse(name, given, "bytes, or a number with a unit such as 80GiB");
   });
 }
 
+void Options::ranges(const std::string& names, std::vector<traces::NumberRange>& ranges,
+                     OptionText text) {
+  const std::string name = parts_of(names).back();
+  add(names, std::move(text), ValueKind::text, [&ranges, name](const std::string& given) {
+    for (const std::string& part : parts_of(given)) {
+      const auto range = number_range(part);
+      if (!range) refuse(name, given, "a number, a list such as 0,3 or a range such as 0-7");
+      ranges.push_back(*range);
+    }
+  });
+}
+
+void Options::moment(const std::string& names, std::optional<std::int64_t>& ns, OptionText text) {
+  const std::string name = parts_of(names).back();
+  add(names, std::move(text), ValueKind::text, [&ns, name](const std::string& given) {
+    ns = parse_moment(given);
+    if (!ns) refuse(name, given, "a time with a unit such as 350ms or 1.2s");
+  });
+}
+
 void Options::choice(const std::string& names, std::string& value, std::vector<std::string> choices,
                      OptionText text) {
   if (!text.is_required && text.fallback.empty()) text.fallback = value;
-  const std::string name = names_in(names).back();
+  const std::string name = parts_of(names).back();
   add(names, std::move(text), ValueKind::choice, [&value, choices, name](const std::string& given) {
     if (std::find(choices.begin(), choices.end(), given) == choices.end()) {
       refuse(name, given, alternatives(choices));
@@ -222,7 +261,7 @@ void Options::input(const std::string& names, std::string& path, OptionText text
 CLI::Option& Options::repeated(const std::string& names, std::vector<std::string>& values,
                                OptionText text, ValueKind kind) {
   OptionInfo info;
-  if (names != text.metavar) info.names = names_in(names);
+  if (names != text.metavar) info.names = parts_of(names);
   info.metavar = text.metavar;
   info.help = text.help;
   info.kind = kind;

@@ -12,6 +12,7 @@
 
 #include "cli/common/piped_recording.hpp"
 #include "models/base/error.hpp"
+#include "traces/import_options.hpp"
 
 namespace CLI {
 class App;
@@ -63,6 +64,9 @@ class Options {
                     OptionText text);
   void number(const std::string& names, double& value, double most, OptionText text);  // above 0
   void size(const std::string& names, std::optional<std::int64_t>& bytes, OptionText text);
+  // Numbers and ranges of them, "0,3" or "0-7".
+  void ranges(const std::string& names, std::vector<traces::NumberRange>& ranges, OptionText text);
+  void moment(const std::string& names, std::optional<std::int64_t>& ns, OptionText text);
   void choice(const std::string& names, std::string& value, std::vector<std::string> choices,
               OptionText text);
   void model(std::string& value, bool is_required = true);

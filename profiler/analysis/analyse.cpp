@@ -62,6 +62,7 @@ class Analyser {
     result_.complete_until_ns = trace_.complete_until_ns;
     result_.predicted = traces::integer(trace_.metadata, "predicted", 0) != 0;
     result_.source = text("source");
+    result_.selection = text("selection");
     result_.end_reason = text("end_reason");
     result_.not_recorded = text("not_recorded");
     result_.moved_clocks = text("moved_clocks");
@@ -102,9 +103,10 @@ class Analyser {
       add_rank(rank, events);
     }
     if (is_stopped()) return;
-    add_steady_step();
+    add_steady_step(launches);
     if (is_stopped()) return;
     add_slowest_step(launches);
+    if (result_.steady_step) result_.units = step_units(trace_, typical_);
     if (is_stopped()) return;
     result_.operators = operator_totals(trace_);
     result_.cost_sources = cost_source_totals(trace_);
@@ -160,14 +162,15 @@ class Analyser {
     }
   }
 
-  void add_steady_step() {
+  void add_steady_step(const Launches& launches) {
     if (typical_.empty() || result_.step_time_ns == 0) return;
-    result_.steady_step = mean_of(typical_, gaps_);
+    result_.steady_step = mean_of(typical_, gaps_, launches);
   }
 
   // Of one step of each rank, with the gaps within it.
   SteadyStep mean_of(const std::map<std::int32_t, traces::Interval>& steps,
-                     const std::map<std::int32_t, RankGaps>& its_gaps) const {
+                     const std::map<std::int32_t, RankGaps>& its_gaps,
+                     const Launches& launches) const {
     SteadyStep mean;
     std::vector<IdleGap> gaps;
     for (const auto& [rank, within] : steps) {
@@ -180,6 +183,7 @@ class Analyser {
     for (const auto field : kTimes) mean.time.*field /= ranks;
     mean.causes = idle_causes(trace_, gaps);
     for (IdleCause& cause : mean.causes) cause.ns /= ranks;
+    mean.work = step_work(trace_, launches, steps);
     return mean;
   }
 
@@ -213,7 +217,7 @@ class Analyser {
       return;
     }
     const auto& its = steps.at(slowest.step);
-    slowest.parts = mean_of(its, compute_gaps(trace_, launches, its));
+    slowest.parts = mean_of(its, compute_gaps(trace_, launches, its), launches);
     slowest.difference = largest_difference(slowest.parts, *result_.steady_step);
     result_.slowest_step = std::move(slowest);
   }
@@ -289,8 +293,9 @@ class Analyser {
   void count_missing_ranks() {
     const std::int64_t expected = traces::integer(trace_.metadata, "ranks", 0);
     const auto here = static_cast<std::int64_t>(result_.ranks.size());
-    if (expected > here && !trace_.metadata.contains("rank_classes")) {
-      result_.missing_ranks = expected - here;
+    result_.recorded_ranks = traces::integer(trace_.metadata, "recorded_ranks", here);
+    if (expected > result_.recorded_ranks && !trace_.metadata.contains("rank_classes")) {
+      result_.missing_ranks = expected - result_.recorded_ranks;
     }
   }
 

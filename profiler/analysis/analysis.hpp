@@ -37,6 +37,8 @@
 #include "profiler/analysis/critical_path.hpp"
 #include "profiler/analysis/launches.hpp"
 #include "profiler/analysis/memory_timeline.hpp"
+#include "profiler/analysis/step_work.hpp"
+#include "profiler/analysis/units.hpp"
 #include "traces/meaning/steady_steps.hpp"
 #include "traces/trace.hpp"
 
@@ -120,6 +122,7 @@ struct IdleCause {
 struct SteadyStep {
   TimeBreakdown time;
   std::vector<IdleCause> causes;  // of the idle time, the longest first
+  std::optional<StepWork> work;   // where shapes are recorded
 };
 
 // A steady step that takes more than kSlowStep times the median of at least kStepsToCompare, in which the slowest
@@ -165,17 +168,20 @@ struct Analysis {
   bool predicted = false;
   std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own
   std::int64_t complete_until_ns = 0;
-  std::string end_reason;    // why it ended early, where it did
+  std::string selection;   // in words, where this is a part of the recording (traces/selection.hpp)
+  std::string end_reason;  // why it ended early, where it did
   std::string moved_clocks;  // of ranks on other hosts: "rank 1 by -4.51 ms, ..."
   std::string not_recorded;  // what the profiler could not record, where it could not all
   std::map<std::string, std::int64_t> dropped;  // records that are not in the trace, by reason
   std::int64_t dropped_records = 0;             // all of them
-  std::int64_t missing_ranks = 0;               // that the run has and the trace has not
+  std::int64_t recorded_ranks = 0;              // that the recording has, selected or not
+  std::int64_t missing_ranks = 0;               // that the run has and the recording has not
   std::int64_t unknown_costs = 0;  // of a prediction: pieces of work a step of unknown duration
   std::vector<std::int32_t> steady_steps;
   std::int64_t step_time_ns = 0;            // steady_step_time
   std::optional<SteadyStep> steady_step;    // where steps and all of their device work are there
   std::optional<SlowestStep> slowest_step;  // where one stands out
+  StepUnits units;                          // of the steady step
   std::vector<RankAnalysis> ranks;
   std::vector<OperatorTotal> operators;       // of all ranks, costliest first
   std::vector<CostSourceTotal> cost_sources;  // of a prediction, best source first

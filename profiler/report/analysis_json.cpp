@@ -107,12 +107,21 @@ Json json_of(const SteadyStep& step) {
                       {"name", cause.name.empty() ? Json() : Json(cause.name)},
                       {"ns", cause.ns}});
   }
+  const auto per_second = [&](double amount) {
+    return 1e9 * amount / static_cast<double>(std::max<std::int64_t>(step.time.span_ns, 1));
+  };
+  const StepWork work = step.work.value_or(StepWork());
+  const bool has_mfu = work.mfu && *work.mfu <= 1;
   return {{"compute_ns", step.time.compute_ns},
           {"communication_ns", step.time.communication_ns},
           {"exposed_communication_ns", step.time.exposed_communication_ns},
           {"memory_operation_ns", step.time.memory_operation_ns},
           {"idle_ns", step.time.idle_ns},
-          {"idle_causes", std::move(causes)}};
+          {"idle_causes", std::move(causes)},
+          {"flops", step.work ? Json(work.flops) : Json()},
+          {"mfu", has_mfu ? Json(*work.mfu) : Json()},
+          {"known_shapes_share", step.work ? Json(work.known_share) : Json()},
+          {"tokens_per_s_per_rank", work.tokens ? Json(per_second(*work.tokens)) : Json()}};
 }
 
 Json json_of(const SlowestStep& slowest) {
@@ -174,14 +183,13 @@ Json json_of(const Analysis& analysis, const RankAnalysis& rank) {
   return json;
 }
 
-}  // namespace
-
-std::string to_json(const Analysis& analysis) {
+Json json_of(const Analysis& analysis) {
   Json dropped = Json::array();
   for (const auto& [reason, records] : analysis.dropped) {
     dropped.push_back({{"reason", reason}, {"records", records}});
   }
   Json json{{"question", analysis.question.empty() ? Json() : Json::parse(analysis.question)},
+            {"selection", analysis.selection.empty() ? Json() : Json(analysis.selection)},
             {"complete", analysis.complete},
             {"complete_until_ns", analysis.complete_until_ns},
             {"dropped_records", analysis.dropped_records},
@@ -213,6 +221,16 @@ std::string to_json(const Analysis& analysis) {
   for (const CollectiveCost& one : analysis.collectives) {
     json["collectives"].push_back(json_of(one));
   }
+  json["units"] = Json::array();
+  for (const UnitTimes& one : analysis.units.units) {
+    json["units"].push_back({{"unit", one.unit},
+                             {"gather_ns", one.gather_ns},
+                             {"compute_ns", one.compute_ns},
+                             {"reduce_ns", one.reduce_ns},
+                             {"late_ns", one.late_ns}});
+  }
+  const std::string& late = analysis.units.first_late;
+  json["first_late_unit"] = late.empty() ? Json() : Json(late);
   json["process_groups"] = Json::array();
   for (const GroupWaits& group : analysis.groups) {
     if (group.name.empty() && group.ranks.empty()) continue;
@@ -243,7 +261,23 @@ std::string to_json(const Analysis& analysis) {
                                     [](const RankAnalysis& rank) { return rank.ran_out; });
   json["oom"] = ran_out == analysis.ranks.end() ? Json() : Json::parse(to_json(*ran_out->ran_out));
   json["warnings"] = recording_warnings(analysis);
-  return json_text(json, 2);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Analysis& analysis) {
+  return json_text(json_of(analysis), 2);
+}
+
+std::string to_json(const std::vector<NamedAnalysis>& recordings) {
+  Json list = Json::array();
+  for (const NamedAnalysis& one : recordings) {
+    Json json{{"file", one.file}};
+    json.update(json_of(one.analysis));
+    list.push_back(std::move(json));
+  }
+  return json_text(Json{{"recordings", std::move(list)}}, 2);
 }
 
 }  // namespace foreshard::profiler

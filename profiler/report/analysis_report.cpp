@@ -8,12 +8,13 @@
 
 #include "profiler/analysis/analysis.hpp"
 #include "profiler/report/format.hpp"
+#include "profiler/report/numbered_names.hpp"
 #include "profiler/report/report_memory.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "profiler/report/short_names.hpp"
-#include "traces/meaning/collectives.hpp"
 #include "traces/input/bounded_sum.hpp"
+#include "traces/meaning/collectives.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -24,7 +25,8 @@ using traces::bounded_sum;
 
 constexpr std::size_t kCollectiveWidth = 66, kSizeWidth = 38;
 constexpr std::size_t kRanksShown = 4, kStepsShown = 3, kPathShown = 5, kCollectivesShown = 3,
-                      kSizesShown = 6, kDeviceOperatorsShown = 6, kHostOperatorsShown = 4;
+                      kSizesShown = 6, kUnitsShown = 6, kRunsNamed = 3, kDeviceOperatorsShown = 6,
+                      kHostOperatorsShown = 4;
 
 void add_times(TextTable& table, const std::string& what, std::int64_t ns,
                const TimeBreakdown& time, std::int64_t allocated, std::int64_t reserved,
@@ -163,6 +165,38 @@ std::string whose_collective(const CollectiveCost& one) {
                   kSizeWidth / 2);
 }
 
+// Units that differ in a number, such as those of a model's layers, are one row.
+std::string units_table(const Analysis& analysis) {
+  const StepUnits& step = analysis.units;
+  TextTable table({"gather ms", "compute ms", "reduce ms", "late ms",
+                   "FSDP units of a step" +
+                       (step.first_late.empty() ? "" : ", first late: " + step.first_late)},
+                  {4});
+  std::vector<std::pair<UnitTimes, std::vector<std::string>>> rows;
+  std::map<std::pair<std::string, std::string>, std::size_t> families;
+  bool is_sharded = false;
+  for (const UnitTimes& one : step.units) {
+    const NumberedName name = split_number(one.unit);
+    const auto row = families.try_emplace({name.before, name.after}, rows.size()).first->second;
+    if (row == rows.size()) rows.emplace_back();
+    auto& [sum, units] = rows[row];
+    for (const auto part : {&UnitTimes::gather_ns, &UnitTimes::compute_ns, &UnitTimes::reduce_ns,
+                            &UnitTimes::late_ns}) {
+      sum.*part = bounded_sum(sum.*part, one.*part);
+    }
+    units.push_back(one.unit);
+    is_sharded = is_sharded || one.gather_ns > 0 || one.reduce_ns > 0;
+  }
+  if (!is_sharded) return "";
+  rows.resize(std::min(rows.size(), kUnitsShown));
+  for (const auto& [sum, units] : rows) {
+    table.add({in_milliseconds(sum.gather_ns), in_milliseconds(sum.compute_ns),
+               in_milliseconds(sum.reduce_ns), in_milliseconds(sum.late_ns),
+               joined_units(units, kRunsNamed)});
+  }
+  return table.text();
+}
+
 // "-" of what a recording of one rank does not say: how long a collective waited for the others.
 std::string sizes_table(const Analysis& analysis) {
   TextTable table(
@@ -270,7 +304,8 @@ std::string work_tables(const Analysis& analysis) {
   const Shown shown(analysis);
   std::string text;
   for (const std::string& table :
-       {path_table(analysis, shown), collectives_table(shown), sizes_table(analysis),
+       {path_table(analysis, shown), units_table(analysis), collectives_table(shown),
+        sizes_table(analysis),
         operators_table(shown.device, shown.device_ns, "device kernels and copies", shown),
         operators_table(shown.host, shown.host_ns, "CPU operators (self time)", shown),
         cost_sources_table(analysis)}) {
@@ -284,6 +319,9 @@ std::string work_tables(const Analysis& analysis) {
 std::string report_text(const Analysis& analysis) {
   std::string text;
   if (!analysis.question_line.empty()) text += wrap(analysis.question_line, 2);
+  if (!analysis.selection.empty()) {
+    text += wrap("A part of the recording: " + analysis.selection + ".", 2);
+  }
   for (const std::string& alarm : report_alarms(analysis)) text += wrap("warning: " + alarm, 9);
   std::vector<std::string> sentences = report_sentences(analysis);
   if (analysis.predicted) sentences.front().insert(0, "This is a prediction. ");
@@ -299,6 +337,15 @@ std::string report_text(const Analysis& analysis) {
   for (const GpuMemory& gpu : analysis.gpus) notes += wrap(sentence(gpu), 2);
   for (const std::string& note : report_notes(analysis)) notes += wrap(note, 2);
   return notes.empty() ? text : text + "\n" + notes;
+}
+
+std::string report_text(const std::vector<NamedAnalysis>& recordings) {
+  std::string text;
+  for (const NamedAnalysis& one : recordings) {
+    text += (text.empty() ? "" : "\n\n") + std::string("=== ") + one.file + " ===\n\n" +
+            report_text(one.analysis);
+  }
+  return text;
 }
 
 }  // namespace foreshard::profiler

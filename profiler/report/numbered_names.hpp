@@ -15,9 +15,6 @@ struct NumberedName {
 };
 NumberedName split_number(const std::string& name);
 
-// "0 to 3", "8", "10 to 30 by 2": the same numbers in order.
-std::vector<std::string> number_ranges(std::vector<std::int64_t> numbers);
-
 // "model.layers.0 to 3, model.norm" for units that differ in a number; at most `most` runs.
 std::string joined_units(const std::vector<std::string>& units, std::size_t most);
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "models/base/number_ranges.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/numbered_names.hpp"
 #include "traces/input/bounded_sum.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/base/number_ranges.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/numbered_names.hpp"
 
@@ -48,6 +49,22 @@ std::string how_to_record_memory(const Analysis& analysis) {
            "profile_memory=True.";
   }
   return "";
+}
+
+std::string how_to_record_shapes(const Analysis& analysis) {
+  const auto& step = analysis.steady_step;
+  if (analysis.source != "kineto" || !step || step->work || step->time.compute_ns == 0) return "";
+  return "FLOPs are not known without shapes; torch.profiler records them with record_shapes=True.";
+}
+
+std::string impossible_mfu(const Analysis& analysis) {
+  if (!analysis.steady_step || !analysis.steady_step->work) return "";
+  const double mfu = analysis.steady_step->work->mfu.value_or(0);
+  if (mfu <= 1) return "";
+  return "MFU is not known: it would be " + percent(mfu, 1.0) +
+         " of the GPU's peak rate for the types of the operands, so that kernels computed in "
+         "another type, such as TF32 "
+         "for fp32.";
 }
 
 bool has_work(const Analysis& analysis) {
@@ -98,9 +115,9 @@ std::vector<std::string> report_alarms(const Analysis& analysis) {
 std::vector<std::string> report_notes(const Analysis& analysis) {
   std::vector<std::string> notes;
   if (analysis.missing_ranks > 0) {
-    const auto here = static_cast<std::int64_t>(analysis.ranks.size());
-    notes.push_back("The run has " + plural(here + analysis.missing_ranks, "rank") +
-                    "; this trace contains " + std::to_string(here) + ".");
+    notes.push_back("The run has " +
+                    plural(analysis.recorded_ranks + analysis.missing_ranks, "rank") +
+                    "; this trace contains " + std::to_string(analysis.recorded_ranks) + ".");
   }
   if (has_work(analysis))
     notes.push_back(ranks_without_work(analysis));  // otherwise a sentence states it
@@ -110,6 +127,8 @@ std::vector<std::string> report_notes(const Analysis& analysis) {
   }
   notes.push_back(misfits(analysis));
   notes.push_back(how_to_record_memory(analysis));
+  notes.push_back(how_to_record_shapes(analysis));
+  notes.push_back(impossible_mfu(analysis));
   if (!analysis.source.empty() && !analysis.dropped.empty()) {
     notes.push_back("Skipped records: " + dropped_by_reason(analysis) + ".");
   }

@@ -74,6 +74,26 @@ std::string time_sentence(const Analysis& analysis, const TimeBreakdown& t) {
   return text + ".";
 }
 
+// "1.23 TFLOP", which a "/s" makes a rate.
+std::string operations(double flops) {
+  return flops >= 1e12 ? to_fixed(flops / 1e12, 2) + " TFLOP" : to_fixed(flops / 1e9, 2) + " GFLOP";
+}
+
+std::string work_sentence(const Analysis& analysis) {
+  if (!analysis.steady_step || !analysis.steady_step->work) return "";
+  const StepWork& work = *analysis.steady_step->work;
+  const double seconds = static_cast<double>(analysis.steady_step->time.span_ns) / 1e9;
+  if (work.flops == 0 || seconds == 0) return "";
+  std::string text = analysis.ranks.size() > 1 ? " A rank computes " : " It computes ";
+  text += operations(work.flops) + ", " + operations(work.flops / seconds) + "/s";
+  if (work.mfu && *work.mfu <= 1) {
+    text += ": " + percent(*work.mfu, 1.0) + " MFU, recomputed operators included";
+  }
+  if (work.tokens) text += "; " + to_fixed(*work.tokens / seconds, 0) + " tokens/s";
+  return text + " (shapes are known of " + percent(work.known_share, 1.0) +
+         " of the compute time).";
+}
+
 std::string plain(std::string category) {
   if (category == "all_gather") return "all-gather buffers";
   if (category == "reduce_scatter") return "reduce-scatter buffers";
@@ -424,7 +444,7 @@ std::vector<std::string> report_sentences(const Analysis& analysis) {
   const TimeBreakdown step = typical_step(analysis);
   const std::vector<std::string> losses = advice(analysis, step);
   std::vector<std::string> sentences{out_of_memory_sentence(analysis),
-                                     time_sentence(analysis, step),
+                                     time_sentence(analysis, step) + work_sentence(analysis),
                                      losses.front(),
                                      memory_sentence(analysis),
                                      uneven_ranks_sentence(analysis),

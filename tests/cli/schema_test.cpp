@@ -72,6 +72,8 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
       {"program", job("program", 2)},
       {"inspect", {"inspect", "run.fst"}},
       {"inspect", {"inspect", "out_of_memory.fst"}},
+      {"inspect", {"inspect", "run.fst", "--rank", "1", "--step", "2-3", "--from", "0ms"}},
+      {"inspect_recordings", {"inspect", "run.fst", "out_of_memory.fst"}},
       {"compare", {"compare", "run.fst", "trained.fst"}},
       {"compare", {"compare", "run.fst", "out_of_memory.fst"}},
       {"predict", job("predict", 2,

@@ -8,7 +8,7 @@
 
 #include "traces/fst/fst_file.hpp"
 #include "traces/fst/fst_schema.hpp"
-#include "traces/fst/memory_before.hpp"
+#include "traces/memory_before.hpp"
 #include "traces/import_options.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/intervals.hpp"

@@ -68,7 +68,8 @@ std::vector<DeviceStep> device_steps(std::span<const Step> steps, const DeviceEn
     const auto end = ends.find({step.rank, step.step});
     if (end == ends.end()) continue;
     const bool is_first = all.empty() || all.back().rank != step.rank;
-    const std::int64_t start = is_first ? step.start_ns : all.back().end_ns;
+    const std::int64_t start =
+        step.device_start_ns.value_or(is_first ? step.start_ns : all.back().end_ns);
     if (end->second > start) all.push_back({step.rank, step.step, start, end->second});
   }
   return all;

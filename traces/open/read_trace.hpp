@@ -28,4 +28,15 @@ const AcceptedKinds& every_recording();
 Result<Trace> read_trace(const std::string& path, const ImportOptions& options = {},
                          const AcceptedKinds& accepted = every_trace());
 
+// A run by what contains it: a file or a folder and, where that has several, which of them.
+struct RecordedRun {
+  std::string name;
+  Trace trace;
+};
+
+// Every run that is there: in a file, in a folder, and in the folders of one that has no recording itself.
+Result<std::vector<RecordedRun>> read_runs(const std::string& path,
+                                           const ImportOptions& options = {},
+                                           const AcceptedKinds& accepted = every_trace());
+
 }  // namespace foreshard::traces

@@ -69,28 +69,35 @@ bool has_recordings(const std::string& folder) {
          });
 }
 
-// torchtitan writes a folder for each profiled iteration.
 std::string what_folder_is(const std::string& folder) {
   constexpr std::size_t kNamed = 3;
   if (has_recordings(folder)) return "is a folder of recordings of PyTorch's profiler";
-  std::vector<std::string> of_recordings;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    std::error_code ignored;
-    if (entry.is_directory(ignored) && has_recordings(entry.path().string())) {
-      of_recordings.push_back(entry.path().filename().string());
-    }
-  }
+  const std::vector<std::string> of_recordings = folders_of_recordings(folder);
   if (of_recordings.empty()) return "is a folder";
-  std::sort(of_recordings.begin(), of_recordings.end());
   const std::size_t named = std::min(kNamed, of_recordings.size());
   std::string text = "is a folder of folders with recordings of PyTorch's profiler (";
-  for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + of_recordings[i];
+  for (std::size_t i = 0; i < named; ++i) {
+    text += (i == 0 ? "" : ", ") + std::filesystem::path(of_recordings[i]).filename().string();
+  }
   const std::size_t more = of_recordings.size() - named;
   return text + (more > 0 ? " and " + std::to_string(more) + " more)" : ")");
 }
 
 }  // namespace
+
+std::vector<std::string> folders_of_recordings(const std::string& path) {
+  std::vector<std::string> folders;
+  if (may_hold_recordings(path)) return folders;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    std::error_code ignored;
+    if (entry.is_directory(ignored) && has_recordings(entry.path().string())) {
+      folders.push_back(entry.path().string());
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
 
 Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected) {
   std::error_code ignored;

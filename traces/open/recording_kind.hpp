@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/base/error.hpp"
 
@@ -17,6 +18,10 @@ enum class RecordingKind : std::uint8_t {
   event_list,       // an allocator's history as JSON lines
   other,
 };
+
+// The folders with recordings in a folder that has none itself, by name: torchtitan writes one for each
+// profiled iteration. None where `path` is no such folder.
+std::vector<std::string> folders_of_recordings(const std::string& path);
 
 // `expected` ends the message where the file cannot be read.
 Result<RecordingKind> recording_kind(const std::string& path, const std::string& expected);

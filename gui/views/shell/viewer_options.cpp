@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <map>
 #include <string_view>
 
 #include "gui/views/shell/picture.hpp"
+#include "models/base/moment.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -55,18 +53,6 @@ std::optional<QSize> parse_size(std::string_view text) {
   const bool is_sensible =
       width >= 1 && height >= 1 && width <= kLargestSide && height <= kLargestSide;
   return is_whole && is_sensible ? std::optional(QSize(width, height)) : std::nullopt;
-}
-
-std::optional<std::int64_t> parse_moment(const std::string& text) {
-  static const std::map<std::string, double> kUnits = {
-      {"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const auto unit = kUnits.find(end);
-  if (end == text.c_str() || unit == kUnits.end() || !std::isfinite(number)) return {};
-  const double ns = number * unit->second;
-  if (std::abs(ns) > 1e17) return {};
-  return std::llround(ns);
 }
 
 std::optional<traces::Interval> parse_range(const std::string& text) {
@@ -128,9 +114,8 @@ Result<void> set_option(ViewerOptions& options, const std::string& name, const s
 }
 
 bool takes_value(const std::string& name) {
-  static const std::array<std::string, 8> kNames = {"--render", "--describe", "--timings",
-                                                    "--view",   "--theme",    "--size",
-                                                    "--range",  "--steps"};
+  static const std::array<std::string, 8> kNames = {
+      "--render", "--describe", "--timings", "--view", "--theme", "--size", "--range", "--steps"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

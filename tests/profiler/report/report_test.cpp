@@ -4,11 +4,14 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "models/base/number_ranges.hpp"
 #include "profiler/report/analysis_report.hpp"
 #include "profiler/report/format.hpp"
 #include "profiler/report/numbered_names.hpp"
 #include "profiler/report/report_memory.hpp"
+#include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "tests/profiler/analysis/hand_made_trace.hpp"
 
@@ -128,6 +131,38 @@ TEST(Report, LeavesOutTheRanksOfALargeGroup) {
     cost.key.dims = {1 << 20, group == std::string("0 [0, 1]") ? 2 : 8};
     EXPECT_NE(report_text(analysis).find(text), std::string::npos) << report_text(analysis);
   }
+}
+
+TEST(Report, SaysWhatAStepComputes) {
+  Analysis analysis;
+  analysis.source = "kineto";
+  analysis.step_time_ns = 100'000;
+  analysis.steady_step.emplace();
+  analysis.steady_step->time.span_ns = 100'000;
+  analysis.steady_step->time.compute_ns = 90'000;
+  const auto text = [&] { return report_sentences(analysis)[0]; };
+  const auto has_note = [&](const std::string& words) {
+    const std::vector<std::string> notes = report_notes(analysis);
+    return std::any_of(notes.begin(), notes.end(),
+                       [&](const std::string& note) { return note.find(words) == 0; });
+  };
+  EXPECT_EQ(text().find("computes"), std::string::npos);
+  EXPECT_TRUE(has_note("FLOPs are not known without shapes"));
+
+  analysis.steady_step->work = StepWork{4e9, 0.5, 0.04, 4096};
+  EXPECT_NE(text().find(" It computes 4.00 GFLOP, 40.00 TFLOP/s: 4.0 % MFU, recomputed operators "
+                        "included; 40960000 tokens/s (shapes are known of 50.0 % of the compute "
+                        "time)."),
+            std::string::npos)
+      << text();
+  EXPECT_FALSE(has_note("FLOPs are not known without shapes") || has_note("MFU"));
+
+  analysis.steady_step->work->mfu = 1.3;
+  EXPECT_EQ(text().find("MFU"), std::string::npos);
+  EXPECT_TRUE(has_note("MFU is not known: it would be 130.0 %"));
+  const auto json = nlohmann::json::parse(to_json(analysis));
+  EXPECT_TRUE(json.at("steady_step").at("mfu").is_null());
+  EXPECT_EQ(json.at("steady_step").at("flops"), 4e9);
 }
 
 TEST(Report, CountsMemoryOutsideTheAllocatorByItself) {

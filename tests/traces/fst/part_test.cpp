@@ -5,7 +5,7 @@
 
 #include "tests/traces/sample_trace.hpp"
 #include "traces/fst/fst_file.hpp"
-#include "traces/fst/memory_before.hpp"
+#include "traces/memory_before.hpp"
 #include "traces/memory_tally.hpp"
 
 namespace foreshard::traces {

@@ -71,6 +71,32 @@ TEST(RecordingKind, OfAFolderOfFoldersNamesThoseWithRecordings) {
   EXPECT_EQ(said.find("empty"), std::string::npos) << said;
 }
 
+TEST(ReadRuns, OpensEveryFolderOfAFolder) {
+  const tests::TemporaryFolder folder;
+  for (const char* iteration : {"iteration_10", "iteration_20"}) {
+    fs::create_directory(folder.path(iteration));
+    fs::copy_file(kSampleFolder + "drawn_gpu/rank0.json.gz",
+                  folder.path(std::string(iteration) + "/rank0_trace.json.gz"));
+  }
+  const auto runs = read_runs(folder.path(""));
+  ASSERT_TRUE(runs) << runs.error().text();
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ((*runs)[0].name, folder.path("iteration_10"));
+  EXPECT_EQ((*runs)[1].name, folder.path("iteration_20"));
+  EXPECT_FALSE((*runs)[1].trace.events.empty());
+}
+
+TEST(ReadRuns, OpensAllRunsOfAFolder) {
+  const tests::TemporaryFolder folder;
+  fs::copy_file(kSampleFolder + "drawn_gpu/rank0.json.gz", folder.path("a.json.gz"));
+  fs::copy_file(kSampleFolder + "drawn_gpu/rank0.json.gz", folder.path("b.json.gz"));
+  const auto runs = read_runs(folder.path(""));
+  ASSERT_TRUE(runs) << runs.error().text();
+  ASSERT_EQ(runs->size(), 2U) << "rank 0 is there twice";
+  EXPECT_EQ((*runs)[1].name, folder.path("") + ", run 2 of 2");
+  EXPECT_FALSE(read_trace(folder.path("")));
+}
+
 TEST(ReadTrace, OpensWhatTheImportersOpen) {
   const tests::TemporaryFolder folder;
   for (const char* name : {"drawn_gpu", "drawn_gpu.sqlite", "snapshot.pickle"}) {

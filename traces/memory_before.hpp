@@ -1,6 +1,6 @@
-// The memory that was allocated before some moment and is still there: what a trace that is read in
-// part begins with. Events that undo one another are forgotten as they come, so that this takes the
-// memory of what is left.
+// What a stretch of memory events changes in all, such as the memory that was allocated before the part
+// of a trace that is looked at. Events that undo one another are forgotten as they come, so that this
+// takes the memory of what is left.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ class MemoryBefore {
   // Events of each rank in their order.
   void apply(const MemoryEvent& event);
 
-  // The events that are left, in the order in which they came, at `time_ns`.
+  // The events that are left, at `time_ns`: frees of what was allocated before them all come first, as
+  // what they make room for may take their addresses; otherwise in the order in which they came.
   std::vector<MemoryEvent> at(std::int64_t time_ns) const;
 
  private:
@@ -29,6 +30,7 @@ class MemoryBefore {
   using Place = std::tuple<std::int32_t, bool, std::int64_t>;  // rank, on the host, address
 
   Number keep(const MemoryEvent& event);
+  void keep_first(const MemoryEvent& event);
   void forget(std::map<Place, Block>::iterator block);
   void apply_segment(const MemoryEvent& event, const Place& place);
 

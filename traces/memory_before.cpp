@@ -1,10 +1,16 @@
-#include "traces/fst/memory_before.hpp"
+#include "traces/memory_before.hpp"
+
+#include <limits>
 
 namespace foreshard::traces {
 
 MemoryBefore::Number MemoryBefore::keep(const MemoryEvent& event) {
   events_.emplace(count_, event);
   return count_++;
+}
+
+void MemoryBefore::keep_first(const MemoryEvent& event) {
+  events_.emplace(count_++ + std::numeric_limits<Number>::min(), event);
 }
 
 void MemoryBefore::forget(std::map<Place, Block>::iterator block) {
@@ -25,12 +31,18 @@ void MemoryBefore::apply(const MemoryEvent& event) {
     case MemoryAction::free_requested:
       if (block != blocks_.end()) {
         block->second.free_requested = keep(event);
-      } else if (!has_address) {
+      } else if (has_address) {
+        keep_first(event);
+      } else {
         keep(event);
       }
       break;
     case MemoryAction::free_completed:
-      if (block != blocks_.end()) forget(block);
+      if (block != blocks_.end()) {
+        forget(block);
+      } else if (has_address) {
+        keep_first(event);
+      }
       break;
     case MemoryAction::segment_alloc:
     case MemoryAction::segment_free: apply_segment(event, place); break;
