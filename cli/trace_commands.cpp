@@ -11,7 +11,7 @@
 #include "profiler/report/analysis_report.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
-#include "traces/selection.hpp"
+#include "traces/meaning/selection.hpp"
 
 namespace foreshard::cli {
 namespace {

@@ -168,7 +168,7 @@ struct Analysis {
   bool predicted = false;
   std::string source;  // whose recording it is: kineto, nsys, snapshot; empty: our own
   std::int64_t complete_until_ns = 0;
-  std::string selection;   // in words, where this is a part of the recording (traces/selection.hpp)
+  std::string selection;   // in words, where this is a part of the recording (traces/meaning/selection.hpp)
   std::string end_reason;  // why it ended early, where it did
   std::string moved_clocks;  // of ranks on other hosts: "rank 1 by -4.51 ms, ..."
   std::string not_recorded;  // what the profiler could not record, where it could not all

@@ -1,4 +1,4 @@
-#include "traces/selection.hpp"
+#include "traces/meaning/selection.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -9,8 +9,8 @@
 #include "models/base/figures.hpp"
 #include "models/base/number_ranges.hpp"
 #include "traces/intervals.hpp"
-#include "traces/memory_before.hpp"
 #include "traces/meaning/steady_steps.hpp"
+#include "traces/memory_before.hpp"
 
 namespace foreshard::traces {
 namespace {

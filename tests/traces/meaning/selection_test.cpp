@@ -3,7 +3,7 @@
 //
 //   step s         host: loading 100(s-1) to +10, step +10 to +100; kernel +30 to +120
 //   memory         rank 0 allocates 100 B at address s in step s at +20 and frees those of step s - 1
-#include "traces/selection.hpp"
+#include "traces/meaning/selection.hpp"
 
 #include <gtest/gtest.h>
 
