@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "models/question/question_json.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/statistics.hpp"
+#include "models/question/question_json.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/fit/fit_band.hpp"
 #include "simulator/fit/fit_samples.hpp"
@@ -305,7 +305,8 @@ Result<FitResult> fit(const std::vector<Recording>& recordings, const KnownCosts
     }
   }
   std::vector<std::string> questions;
-  if (known != nullptr && !known->table.question.empty()) questions.push_back(known->table.question);
+  if (known != nullptr && !known->table.question.empty())
+    questions.push_back(known->table.question);
   for (const Recording& recording : recordings) {
     questions.push_back(traces::recorded_question_json(recording.trace->metadata));
   }

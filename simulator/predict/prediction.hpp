@@ -108,7 +108,7 @@ struct Prediction {
   std::optional<OutsideMemory> outside;      // of the rank of that peak; nothing: unknown, unwanted
   std::optional<Remedies> remedies;          // where somebody looked for them
   std::optional<CheckpointCost> checkpoint;  // likewise
-  std::optional<std::int64_t> capacity;  // bytes for each rank's allocator; nothing: unlimited
+  std::optional<std::int64_t> capacity;      // bytes for each rank's allocator; nothing: unlimited
   SourceCounts cost_sources;
   std::string data_sheet;  // the machine whose data sheet answers what no recording does; "": none
   Nanoseconds prediction_time{0};  // from the parsed inputs to this answer

@@ -208,8 +208,8 @@ traces::Trace trace_of(const Prediction& prediction, traces::RunDescription run)
   for (std::size_t r = 0; r < prediction.run.timelines.size(); ++r) {
     const int rank = prediction.run.simulated_ranks[r];
     const int c = prediction.run.class_of_rank[static_cast<std::size_t>(rank)];
-    RankWriter(trace, prediction.run.classes[static_cast<std::size_t>(c)], prediction.run.timelines[r],
-               rank, prediction.run.engine.steps)
+    RankWriter(trace, prediction.run.classes[static_cast<std::size_t>(c)],
+               prediction.run.timelines[r], rank, prediction.run.engine.steps)
         .write();
   }
   trace.events.stable_sort([](const traces::Event& a, const traces::Event& b) {

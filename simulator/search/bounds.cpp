@@ -116,8 +116,7 @@ const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::siz
   PartBounds& bounds = found->second;
   if (!is_new) return bounds;
   const SearchTarget& first = request_.targets[kind_.targets.front()];
-  const auto job =
-      make_job(question_on(request_, first, alone(part, plan)), request_.base_file);
+  const auto job = make_job(question_on(request_, first, alone(part, plan)), request_.base_file);
   if (!job) return bounds;
   program_ = lower_repeating(*job, 0, {}, std::move(program_));
   const std::int64_t bytes =

@@ -26,8 +26,8 @@ namespace foreshard::simulator {
 struct SearchTarget {
   const Machine* machine = nullptr;  // null: that of the costs, or this one
   int gpus = 1;
-  int nodes = 0;            // over which they are spread evenly; 0: unknown
-  double usd_per_hour = 0;  // of one GPU; 0: unknown
+  int nodes = 0;                 // over which they are spread evenly; 0: unknown
+  double usd_per_hour = 0;       // of one GPU; 0: unknown
   std::string machine_id = {};   // as it was named
   DeviceTraits own_device = {};  // what Foreshard's operators run on
 };
@@ -36,7 +36,7 @@ enum class Objective : std::uint8_t { tokens_per_s, time, cost };
 enum class Bounding : std::uint8_t { where_many, always, never };
 
 struct SearchRequest {
-  Question base;                // the plan that the space varies; ranks and machine are the targets'
+  Question base;  // the plan that the space varies; ranks and machine are the targets'
   bool names_operators = true;  // else TPUs run XLA's, whatever the base has
   std::string base_file;        // used in messages only
   std::vector<PlanAxis> space;  // what varies over `base`
