@@ -35,7 +35,6 @@ constexpr RateField kRateFields[] = {
     {"half_rate_backward", &KernelRates::half_rate_backward},
     {"memory", &KernelRates::memory},
     {"kernel_us", &KernelRates::kernel_us},
-    {"collective_multiprocessors", &KernelRates::collective_multiprocessors},
     {"unverified", &KernelRates::unverified},
     {"part_variation", &KernelRates::part_variation},
     {"tile_rows", &KernelRates::tile_rows},

@@ -35,7 +35,6 @@ struct KernelRates {
   // Relative standard deviation of steps beyond what the rates leave open, where no step on such a part
   // was compared with its prediction; 0: some were.
   KernelRate unverified;
-  KernelRate collective_multiprocessors;  // that a collective keeps from other kernels
   KernelRate tile_rows, tile_columns;     // of a product: what one multiprocessor does at a time
 };
 

@@ -69,7 +69,7 @@ ProgramCosts priced_costs(const RankProgram& program, const CostModel& model,
     if (program.cost_keys[at / places].op == Operator::opaque) continue;
     const CostEstimate estimate = model.estimate(program.cost_keys[at / places], place);
     result.costs[at] = {std::llround(std::min(estimate.ns / launches, kForeverNs)), estimate.uses,
-                        static_cast<float>(estimate.contended)};
+                        estimate.takes, estimate.lacks};
     result.sources[at] = estimate.source;
     result.errors[at] = estimate.error;
     result.rates[at] = estimate.rate;

@@ -31,8 +31,9 @@ struct CostEstimate {
   double ns = 0;
   std::array<float, kResources> uses{};
   CostSource source = CostSource::unknown;
-  double error = 0;      // standard deviation, relative, beyond what the model's errors() cover
-  double contended = 1;  // TaskCost::contended
+  double error = 0;  // standard deviation, relative, beyond what the model's errors() cover
+  Demand takes{};    // of collectives: see TaskCost
+  Part lacks = Part::kCount;  // of kernels
   // The limit of a data sheet that it rests on; the error includes that of its factor.
   Rate rate = Rate::kCount;
 };

@@ -96,6 +96,23 @@ std::unique_ptr<CostModel> tpu_costs(std::unique_ptr<CostModel> data_sheet, cons
 constexpr double kCopyStartNs = 8000;
 constexpr double kHostBytesPerNs = 20;  // what a rank's threads move in its node's main memory
 
+// What a collective keeps from the kernels beside it, products and attention their multiprocessors, what moves
+// bytes its memory bandwidth, and from other collectives.
+Demand demand_of(const CollectiveTime& collective, const DeviceModel& device) {
+  Demand demand{};
+  const auto set = [&](Part part, double share) {
+    demand[static_cast<std::size_t>(part)] = static_cast<float>(std::min(1.0, share));
+  };
+  const bool runs_on_multiprocessors = collective.choice.algorithm != Algorithm::torus;
+  if (runs_on_multiprocessors) {
+    set(Part::multiprocessors, collective.choice.channels / device.multiprocessors());
+  }
+  set(Part::memory, collective.memory_bytes / collective.ns / device.memory_bytes_per_ns());
+  set(Part::links, collective.links);
+  set(Part::cards, collective.cards);
+  return demand;
+}
+
 class MachineCosts final : public CostModel {
  public:
   MachineCosts(const Machine& machine, int ranks, int nodes, const RateFactors* factors,
@@ -110,9 +127,7 @@ class MachineCosts final : public CostModel {
         is_one_node_(ranks <= ranks_per_node_),
         host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
         host_work_bytes_per_ns_(
-            host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_), kHostBytesPerNs)),
-        link_bytes_per_ns_((is_one_node_ ? machine.link_bandwidth : machine.network_bandwidth) /
-                           1e9) {
+            host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_), kHostBytesPerNs)) {
     const KernelRate& variation = kernel_rates(machine.generation).part_variation;
     slowest_ = slowest_of(ranks, variation.value, variation.spread);
   }
@@ -123,13 +138,20 @@ class MachineCosts final : public CostModel {
     found.rate = rate_at(key, place);
     found.error = device_.factors().deviation(found.rate);
     if (is_transfer(key.op) || place.on_host) {
-      found.ns = device_.factors().factor(found.rate) * transfer_ns(key, place);
+      const double factor = device_.factors().factor(found.rate);
+      if (!place.on_host && !is_host_copy(key.op) && key.dims[1] > 1) {
+        CollectiveTime collective = collective_time(key, place);
+        found.ns = collective.ns *= factor;
+        found.takes = demand_of(collective, device_);
+      } else {
+        found.ns = factor * transfer_ns(key, place);
+      }
       return found;
     }
     found.ns = device_.kernel_ns(key, place.name);
     found.error = std::hypot(found.error, device_.kernel_error(key));
     if (is_arithmetic(key.op)) found.ns *= slowest_.factor;
-    found.contended = device_.beside_collective(key.op, link_bytes_per_ns_);
+    found.lacks = found.rate == Rate::memory ? Part::memory : Part::multiprocessors;
     return found;
   }
 
@@ -229,9 +251,12 @@ class MachineCosts final : public CostModel {
     if (is_host_copy(key.op)) {
       return kCopyStartNs + payload_bytes(key) / host_copy_bytes_per_ns_;
     }
-    if (key.dims[1] <= 1) return device_.kernel_ns(key);  // a copy on the device
+    return device_.kernel_ns(key);  // a copy on the device
+  }
+
+  CollectiveTime collective_time(const CostKey& key, const TaskPlace& place) const {
     const GroupPlace group{key.dims[1], place.nodes, place.fewest_on_a_node, ranks_per_node_};
-    return network_.time(key.op, payload_bytes(key), group).ns;
+    return network_.time(key.op, payload_bytes(key), group);
   }
 
   Machine machine_;
@@ -244,7 +269,6 @@ class MachineCosts final : public CostModel {
   SlowestRank slowest_;
   double host_copy_bytes_per_ns_;  // of one device, while all of its host copy
   double host_work_bytes_per_ns_;  // of one rank's work on the host
-  double link_bytes_per_ns_;       // of one device, while a collective runs
 };
 
 }  // namespace

@@ -129,13 +129,4 @@ double DeviceModel::memory_ns(const MemoryKernel& kernel, double bytes) const {
   return joined(streamed, own * factors_.factor(Rate::memory));
 }
 
-double DeviceModel::beside_collective(Operator op, double link_bytes_per_ns) const {
-  constexpr double kMemoryBytesPerLinkByte = 3;
-  constexpr double kMostTaken = 0.5;
-  const double taken = rate_of(op) == Rate::memory
-                           ? kMemoryBytesPerLinkByte * link_bytes_per_ns / bytes_per_ns_
-                           : rates_.collective_multiprocessors.value / multiprocessors_;
-  return 1 / (1 - std::min(kMostTaken, taken));
-}
-
 }  // namespace foreshard::simulator

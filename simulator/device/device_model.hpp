@@ -43,11 +43,8 @@ class DeviceModel {
   // without TF32.
   double sustained_product_flops(DType type) const;
 
-  // How many times as long kernels take beside a collective that moves so many bytes a nanosecond over
-  // the part's links. It keeps multiprocessors from products and attention, and memory bandwidth from
-  // what moves bytes: each byte that comes and goes is written, read and, reduced or copied out, moved
-  // once more.
-  double beside_collective(Operator op, double link_bytes_per_ns) const;
+  double memory_bytes_per_ns() const { return bytes_per_ns_; }
+  double multiprocessors() const { return multiprocessors_; }
 
  private:
   double memory_ns(const MemoryKernel& kernel, double bytes) const;

@@ -1,6 +1,9 @@
-// What collectives cost the kernels that run beside them. A collective is itself a kernel: its channels
-// take multiprocessors, its traffic takes memory bandwidth. A task whose cost says that it is contended
-// by a factor f does 1/f of its work a nanosecond while at least one collective is under way.
+// What collectives cost what runs beside them. A collective is itself a kernel: its channels take
+// multiprocessors, its traffic takes memory bandwidth, the links inside of a node or the node's network cards.
+//
+// A kernel does as much of its work a nanosecond as the collectives under way leave of the part that it lacks.
+// Collectives share links and cards: one that was issued later gets what those before it leave, so that
+// no part ever carries more than it can.
 //
 // The engine that walks programs in order knows of the collectives that were issued before the task.
 // Under sharded training those are the ones that overlap it: units are gathered ahead of the work on
@@ -11,27 +14,38 @@
 #include <cstdint>
 #include <vector>
 
+#include "simulator/engine/engine.hpp"
+
 namespace foreshard::simulator {
 
-struct Interval {
+// A collective, or a stretch of one, and what it takes meanwhile.
+struct UnderWay {
   std::int64_t start = 0, end = 0;
+  Demand takes{};
 };
 
 class CollectivesUnderWay {
  public:
-  // Collectives come in any order of time.
-  void add(Interval collective);
+  // Collectives come in any order of time; they end no sooner than end_of_collective(). Waiting for links and
+  // cards they keep their multiprocessors.
+  void add(std::int64_t start, std::int64_t end, const TaskCost& cost);
   // Those that are over by then slow nothing any more. `time` never decreases.
   void forget_before(std::int64_t time);
-  // When a task ends that starts then and takes `ns` alone; `factor` is 1 or more.
-  std::int64_t end_of_task(std::int64_t start, std::int64_t ns, double factor) const;
 
-  // The ones that were not forgotten, by start.
-  const std::vector<Interval>& intervals() const { return intervals_; }
+  // When a task ends that starts then.
+  std::int64_t end_of_kernel(std::int64_t start, const TaskCost& cost) const;
+  std::int64_t end_of_collective(std::int64_t start, const TaskCost& cost) const;
+
+  // What was not forgotten, by start.
+  const std::vector<UnderWay>& all() const { return all_; }
   void shift(std::int64_t ns);
 
  private:
-  std::vector<Interval> intervals_;
+  template <typename Visit>
+  std::int64_t end_of_collective(std::int64_t start, const TaskCost& cost,
+                                 const Visit& visit) const;
+
+  std::vector<UnderWay> all_;
 };
 
 }  // namespace foreshard::simulator

@@ -14,7 +14,7 @@ bool all_of(const CopyTimes& before, const CopyTimes& now, const Visit& visit) {
   const auto both = [&](const StreamTimes& a, const StreamTimes& b) {
     return visit(a.passed, b.passed) && visit(a.ready, b.ready);
   };
-  const auto both_ends = [&](const Interval& a, const Interval& b) {
+  const auto both_ends = [&](const UnderWay& a, const UnderWay& b) {
     return visit(a.start, b.start) && visit(a.end, b.end);
   };
   return std::equal(before.collectives.begin(), before.collectives.end(), now.collectives.begin(),

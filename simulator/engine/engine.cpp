@@ -47,19 +47,23 @@ std::vector<RankTimeline> simulate_in_order(std::span<const SimulatedRank> ranks
       waiting = true;
       CommunicatorClock& communicator = find(communicators, walk.communicator());
       std::size_t arrived = 0;
-      std::int64_t start = communicator.free_at, duration = 0;
+      std::int64_t start = communicator.free_at;
       for (const RankWalk& other : walks) {
         if (!other.at_collective() || other.communicator() != communicator.id) continue;
         ++arrived;
         start = std::max(start, other.arrival());
-        duration = std::max(duration, other.collective_ns());
       }
       if (arrived < communicator.members) continue;
       start += options.host.rendezvous_ns;
-      communicator.free_at = start + duration;
+      std::int64_t end = start;
+      for (const RankWalk& other : walks) {
+        if (!other.at_collective() || other.communicator() != communicator.id) continue;
+        end = std::max(end, other.end_of_collective(start));
+      }
+      communicator.free_at = end;
       for (RankWalk& other : walks) {
         if (!other.at_collective() || other.communicator() != communicator.id) continue;
-        other.pass_collective(start, start + duration);
+        other.pass_collective(start, end);
         other.advance();
       }
       progress = true;

@@ -36,13 +36,21 @@ namespace foreshard::simulator {
 enum class Resource : std::uint8_t { cores, memory, kCount };
 constexpr int kResources = static_cast<int>(Resource::kCount);
 
+// What collectives take of a device and its node while they run (contention.hpp): multiprocessors and
+// memory bandwidth, which kernels then lack; the links inside of a node and the node's network cards, which
+// collectives share.
+enum class Part : std::uint8_t { multiprocessors, memory, links, cards, kCount };
+using Demand =
+    std::array<float, static_cast<std::size_t>(Part::kCount)>;  // shares of what there is
+
 // Duration of a task that has the machine to itself; what it uses of each resource meanwhile: cores,
-// bytes per nanosecond; and how many times as long it takes on the compute stream while a collective is
-// under way (contention.hpp), where tasks share nothing else.
+// bytes per nanosecond. Where tasks share nothing of these: what a collective takes, and of which part a
+// kernel does without what collectives take.
 struct TaskCost {
   std::int64_t ns = 0;
   std::array<float, kResources> uses{};
-  float contended = 1;
+  Demand takes{};
+  Part lacks = Part::kCount;  // none
 };
 
 struct HostCosts {

@@ -59,7 +59,7 @@ void RankWalk::advance() {
 
 void RankWalk::pass_collective(std::int64_t start, std::int64_t end) {
   collectives_.forget_before(streams_[kComputeStream].passed);
-  collectives_.add({start, end});
+  collectives_.add(start, end, cost(*current_));
   finish_task(static_cast<std::size_t>(current_->stream), end);
   timeline_.spans.push_back({issued_, start, end});
   ++current_;
@@ -114,8 +114,8 @@ void RankWalk::finish_task(std::size_t stream, std::int64_t end) {
 }
 
 std::int64_t RankWalk::end_of_task(std::size_t stream, std::int64_t start, const TaskCost& cost) {
-  if (cost.contended <= 1 || stream != kComputeStream) return start + cost.ns;
-  return collectives_.end_of_task(start, cost.ns, cost.contended);
+  if (cost.lacks == Part::kCount || stream != kComputeStream) return start + cost.ns;
+  return collectives_.end_of_kernel(start, cost);
 }
 
 void RankWalk::pay_delay(std::int32_t instruction) {

@@ -34,7 +34,10 @@ class RankWalk {
   bool at_collective() const { return at_collective_; }
   std::int64_t communicator() const { return communicator_; }
   std::int64_t arrival() const { return arrival_; }
-  std::int64_t collective_ns() const { return cost(*current_).ns; }
+  // When its part of the collective ends, if that starts then.
+  std::int64_t end_of_collective(std::int64_t start) const {
+    return collectives_.end_of_collective(start, cost(*current_));
+  }
   // The collective this rank stands at runs from `start` to `end`.
   void pass_collective(std::int64_t start, std::int64_t end);
 

@@ -50,7 +50,7 @@ void RankWalk::find_awaited_events() {
 }
 
 CopyTimes RankWalk::times() const {
-  CopyTimes result{host_, streams_, {}, {}, collectives_.intervals()};
+  CopyTimes result{host_, streams_, {}, {}, collectives_.all()};
   for (const CommunicatorClock& c : *alone_) result.communicators.push_back(c.free_at);
   for (const EventId e : awaited_) {
     result.events.push_back(events_[static_cast<std::size_t>(e)]);

@@ -129,16 +129,16 @@ CollectiveNetwork::Law CollectiveNetwork::torus_law(Operator op, const GroupPlac
                  links_.hop_us * passes(op) * static_cast<double>(torus_->hops(place.fewest()));
   if (here > 1) {
     const double links = static_cast<double>(torus_->corner_links(place.fewest()));
-    law.us_per_byte =
+    law.links_us_per_byte =
         passes(op) * (here - 1) / here / (links_.efficiency * links * torus_->link_gb_s());
   }
   if (place.nodes > 1) {
     const double own = node_gb_s_ / static_cast<double>(gpus_per_node_);
     law.start_us += cards_.startup_us + cards_.hop_us * (slices - 1);
-    law.us_per_byte = std::max(
-        law.us_per_byte, passes(op) * (slices - 1) / slices / (cards_.efficiency * own * here));
+    law.cards_us_per_byte = passes(op) * (slices - 1) / slices / (cards_.efficiency * own * here);
   }
-  law.us_per_byte /= 1000;
+  law.links_us_per_byte /= 1000;
+  law.cards_us_per_byte /= 1000;
   return law;
 }
 
@@ -150,7 +150,6 @@ CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
   const bool is_spread = place.nodes > 1, is_inside = place.ranks > place.nodes;
   const Inside links = inside(place);
   const double between = is_spread ? network_gb_s(place) : std::numeric_limits<double>::infinity();
-  const double narrowest = is_inside ? std::min(links.gb_s, between) : between;
   const double sent = sent_share(op, ranks);  // of the buffer, by each rank of a ring
   // On two nodes each sends its half of the sums and gets the other; in a tree of more, inner nodes
   // send and get twice that.
@@ -162,34 +161,36 @@ CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
     case Algorithm::ring:
       network_hops = is_spread ? passes(op) * (nodes - 1) : 0;
       hops = passes(op) * (ranks - 1) - network_hops;
-      law.us_per_byte = sent / narrowest;
+      law.links_us_per_byte = is_inside ? sent / links.gb_s : 0;
+      law.cards_us_per_byte = sent / between;
       break;
     case Algorithm::tree:
       network_hops = 2 * doublings;
       hops = 2 * (here - 1);
-      law.us_per_byte = std::max(is_inside ? 2 / links.gb_s : 0, through_node / between);
+      law.links_us_per_byte = is_inside ? 2 / links.gb_s : 0;
+      law.cards_us_per_byte = through_node / between;
       break;
     case Algorithm::nvls:
     case Algorithm::nvls_tree: {
       const double gathered = op == Operator::all_reduce ? 1 : here / (here - 1);
       network_hops = 2 * doublings;
-      law.us_per_byte =
-          std::max(gathered / (switches_->efficiency * link_gb_s_), through_node / between);
+      law.links_us_per_byte = gathered / (switches_->efficiency * link_gb_s_);
+      law.cards_us_per_byte = through_node / between;
       law.start_us = switches_->startup_us;
       law.pipeline_us = switches_->pipeline_us * std::sqrt(here);
       break;
     }
     case Algorithm::pat:
       network_hops = doublings;
-      law.us_per_byte = sent / (tuning::kPatShare * between);
+      law.cards_us_per_byte = sent / (tuning::kPatShare * between);
       break;
     case Algorithm::direct: {
       const double beside = op == Operator::transfer ? 1 : (here - 1) / ranks;
       const double away = op == Operator::transfer ? 1 : here * (ranks - here) / ranks;
       network_hops = is_spread ? nodes - 1 : 0;
       hops = here - 1;
-      law.us_per_byte =
-          std::max(is_inside ? beside / links.gb_s : 0, is_spread ? away / between : 0);
+      law.links_us_per_byte = is_inside ? beside / links.gb_s : 0;
+      law.cards_us_per_byte = is_spread ? away / between : 0;
       break;
     }
     case Algorithm::torus: break;  // torus_law
@@ -200,7 +201,8 @@ CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
     law.start_us += cards_.startup_us + cards_.hop_us * network_hops;
     law.pipeline_us += cards_.pipeline_us * network_hops;
   }
-  law.us_per_byte /= 1000;
+  law.links_us_per_byte /= 1000;
+  law.cards_us_per_byte /= 1000;
   return law;
 }
 
@@ -216,14 +218,23 @@ CollectiveTime CollectiveNetwork::time(Operator op, double bytes, const GroupPla
     }
   }
   double us = std::numeric_limits<double>::infinity();
+  Law fastest;
   for (const Algorithm algorithm : candidates) {
     const Law of = law(algorithm, op, place);
     const double filled = std::min(bytes, filling_bytes_ * static_cast<double>(place.ranks));
-    us = std::min(us, of.start_us + 2 * std::sqrt(of.pipeline_us * of.us_per_byte * filled) +
-                          of.us_per_byte * bytes);
+    const double takes = of.start_us + 2 * std::sqrt(of.pipeline_us * of.us_per_byte() * filled) +
+                         of.us_per_byte() * bytes;
+    if (takes >= us) continue;
+    us = takes;
+    fastest = of;
   }
   CollectiveTime time;
   time.ns = 1000 * us;
+  if (const double per_byte = fastest.us_per_byte(); per_byte > 0) {
+    const double flows = 1 - fastest.start_us / us;
+    time.links = flows * fastest.links_us_per_byte / per_byte;
+    time.cards = flows * fastest.cards_us_per_byte / per_byte;
+  }
   if (torus_) {
     // A chip without neighbours has its way to the network alone.
     const auto links = static_cast<int>(torus_->corner_links(place.fewest()));

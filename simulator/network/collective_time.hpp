@@ -17,6 +17,7 @@
 // those of a ring's hops. No exchange was measured: the bandwidths are those that rings reach.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ struct CollectiveTime {
   double ns = 0;
   NcclChoice choice;        // its channels hold so many multiprocessors
   double memory_bytes = 0;  // what one rank reads and writes in its device's memory
+  // Shares of what the links inside of a node, and its network cards, carry meanwhile. What is bound by
+  // either holds it from the first byte on: pipelines fill over the narrowest link.
+  double links = 0, cards = 0;
 };
 
 class CollectiveNetwork {
@@ -68,7 +72,9 @@ class CollectiveNetwork {
 
  private:
   struct Law {
-    double start_us = 0, pipeline_us = 0, us_per_byte = 0;
+    double start_us = 0, pipeline_us = 0;
+    double links_us_per_byte = 0, cards_us_per_byte = 0;  // where each had but this to carry
+    double us_per_byte() const { return std::max(links_us_per_byte, cards_us_per_byte); }
   };
   struct Inside {  // the links of a node, as the group's rings use them
     LinkTerms terms;

@@ -9,6 +9,7 @@ namespace {
 
 // Bus bandwidth of rings over that of the links, from published measurements of large messages: 235
 // of 300 GB/s on A100, 362 of 450 on H200, 682 of 900 on B200; 313 of 448 on MI300X; and over PCIe.
+constexpr double kMeshChannels = 28;  // RCCL: 56, run twice, on 8 MI300X
 constexpr double kRingOfLink = 0.8, kRingOfMesh = 0.7, kRingOfPcie = 0.7;
 
 // NVIDIA writes "9.0", AMD "gfx942", a user's table perhaps nothing. RCCL plans by NCCL's formula
@@ -42,7 +43,7 @@ NcclSystem nccl_system(const Machine& machine) {
   const double ring = link <= 0   ? kRingOfPcie * machine.host_bandwidth / 1e9
                       : is_nvidia ? kRingOfLink * link
                                   : kRingOfMesh * link;
-  system.channels = link <= 0 ? 2 : is_blackwell ? 16 : 12;
+  system.channels = link <= 0 ? 2 : is_blackwell ? 16 : is_nvidia ? 12 : kMeshChannels;
   system.channel_gb_s = ring / system.channels;
   system.nvls_channels = 8;
   system.nvls_channel_gb_s = is_blackwell ? 80 : 40;

@@ -88,7 +88,10 @@ std::vector<simulator::TaskCost> random_costs(const RankProgram& program,
   const bool contends = drawer.chance(0.5);
   for (simulator::TaskCost& cost : costs) {
     cost.ns = drawer.integer(0, most) * (drawer.chance(0.03) ? 200 : 1);
-    if (contends) cost.contended = 1 + static_cast<float>(drawer.integer(0, 20)) / 10;
+    if (!contends) continue;
+    for (float& share : cost.takes) share = static_cast<float>(drawer.integer(0, 10)) / 10;
+    cost.lacks = drawer.one_of(
+        {simulator::Part::multiprocessors, simulator::Part::memory, simulator::Part::kCount});
   }
   return costs;
 }
