@@ -74,8 +74,10 @@ RC_GTEST_PROP(Contention, NoLinkAndNoCardCarriesMoreThanItCan, ()) {
     const std::int64_t end = collectives.end_of_collective(start, cost);
     RC_ASSERT(end >= start + cost.ns);
     collectives.add(start, end, cost);
-    links += static_cast<double>(cost.ns * cost.takes[static_cast<std::size_t>(Part::links)]);
-    cards += static_cast<double>(cost.ns * cost.takes[static_cast<std::size_t>(Part::cards)]);
+    links += static_cast<double>(cost.ns) *
+             static_cast<double>(cost.takes[static_cast<std::size_t>(Part::links)]);
+    cards += static_cast<double>(cost.ns) *
+             static_cast<double>(cost.takes[static_cast<std::size_t>(Part::cards)]);
   }
   for (const auto& [part, needed] :
        {std::pair(Part::links, links), std::pair(Part::cards, cards)}) {
