@@ -265,7 +265,7 @@ RC_GTEST_PROP(CollectiveLaws, SharingTheCardsIsNoFaster, ()) {
 RC_GTEST_PROP(CollectiveLaws, ChannelsAndMemoryTrafficAreThoseOfADevice, ()) {
   const AnyQuestion q = any_question();
   const CollectiveTime time = CollectiveNetwork(*q.machine).time(q.op, q.bytes, q.place);
-  RC_ASSERT(time.choice.channels >= 1 && time.choice.channels <= 32);
+  RC_ASSERT(time.choice.channels >= 1 && time.choice.channels <= 56);
   RC_PRE(q.place.ranks > 1);
   // At least what comes must be written, at most read and written thrice in each of two passes.
   RC_ASSERT(time.memory_bytes >= q.bytes / 2 && time.memory_bytes <= 6 * q.bytes);

@@ -142,7 +142,12 @@ TEST(ForeignProgram, IsPredicted) {
     const CostKey& key = program.cost_keys[static_cast<std::size_t>(instructions[i].cost_key)];
     const auto ns = std::llround(costs->estimate(key, place).ns);
     EXPECT_GT(ns, 0);
-    EXPECT_EQ(spans[i].end - spans[i].start, ns) << i;
+    const std::int64_t took = spans[i].end - spans[i].start;
+    if (instructions[i].kind == Kind::collective) {
+      EXPECT_GE(took, ns) << i;  // those of several groups share the links
+    } else {
+      EXPECT_EQ(took, ns) << i;
+    }
     all += ns;
     last = std::max(last, spans[i].end);
   }
