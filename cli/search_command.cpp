@@ -305,8 +305,8 @@ Result<int> Search::run() {
   auto request = load_request();
   if (!request) return tl::unexpected(request.error());
   Progress progress(100, is_quiet_ || json_.is_standard_output());
-  request->progress = [&](std::size_t done, std::size_t all) {
-    progress.at(static_cast<std::int64_t>(100 * done / all), "searching");
+  request->progress = [&](std::string_view what, std::size_t done, std::size_t all) {
+    progress.at(static_cast<std::int64_t>(100 * done / all), std::string(what));
   };
   auto answer = simulator::search(*request);
   if (!answer) return tl::unexpected(answer.error());

@@ -14,6 +14,7 @@ Progress::Progress(std::int64_t total, bool is_quiet)
 
 void Progress::at(std::int64_t done, const std::string& note) {
   if (is_quiet_) return;
+  if (done < last_line_) last_line_ = 0;  // another part of the work
   if (is_terminal_) {
     constexpr std::int64_t kWidth = 30;
     const std::int64_t filled = total_ > 0 ? kWidth * done / total_ : 0;

@@ -17,11 +17,20 @@ double joined(double a, double b) {
   return std::pow(std::pow(a, kNorm) + std::pow(b, kNorm), 1 / kNorm);
 }
 
-// The products of a key; of an input gradient dims are T K N.
+bool is_aligned(std::int64_t elements, DType type) {
+  return elements * static_cast<std::int64_t>(item_size(type)) % 16 == 0;
+}
+
+// The products of a key; of an input gradient dims are T K N. Tokens are rows of what is stored, and so
+// their number aligns nothing: of a weight gradient, which sums over them, rows are as long as N and K.
 ProductShape shape_of(const CostKey& key) {
   const auto d = [&](std::size_t i) { return static_cast<double>(key.dims[i]); };
-  if (key.op == Operator::batched_matmul) return {d(1), d(2), d(3), d(0)};
-  return {d(0), d(1), d(2)};
+  const auto stored = [&](std::size_t a, std::size_t b) {
+    return is_aligned(key.dims[a], key.dtype) && is_aligned(key.dims[b], key.dtype);
+  };
+  if (key.op == Operator::batched_matmul) return {d(1), d(2), d(3), d(0), stored(2, 3)};
+  const bool is_gradient_of_weight = key.op == Operator::matmul_weight_gradient;
+  return {d(0), d(1), d(2), 1, is_gradient_of_weight ? stored(0, 1) : stored(1, 2)};
 }
 
 double clock_under(double watts, double rated, double idle_share) {

@@ -31,10 +31,6 @@ double waves_of(double tiles, double multiprocessors) {
   return kIdleTaken * std::ceil(waves) + (1 - kIdleTaken) * waves;
 }
 
-bool is_aligned(double dimension) {
-  return std::fmod(dimension, 8) == 0;
-}
-
 }  // namespace
 
 double product_ns(const ProductShape& shape, const ProductMachine& machine) {
@@ -52,7 +48,7 @@ double product_ns(const ProductShape& shape, const ProductMachine& machine) {
       best = std::min(best, waves * tile_ns / (split > 1 ? kSplitRate : 1));
     }
   }
-  return is_aligned(shape.columns) && is_aligned(shape.inner) ? best : kMisaligned * best;
+  return shape.is_aligned ? best : kMisaligned * best;
 }
 
 }  // namespace foreshard::simulator

@@ -13,6 +13,7 @@ namespace foreshard::simulator {
 struct ProductShape {
   double rows = 0, columns = 0, inner = 0;
   double batch = 1;
+  bool is_aligned = true;  // rows of all operands begin at multiples of 16 bytes
 };
 
 struct ProductMachine {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/base/figures.hpp"
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_rules.hpp"
 
@@ -15,6 +16,21 @@ bool is_of_allocator(const PlanAxis& axis) {
 }
 
 }  // namespace
+
+Result<void> check_size(const std::vector<PlanAxis>& axes) {
+  std::size_t plans = 1;
+  std::string counts;
+  for (const PlanAxis& axis : axes) {
+    // Beyond the limit it grows no further, so that it cannot overflow.
+    if (plans <= kMaxPlans) plans *= axis.choices.size();
+    counts += (counts.empty() ? "" : " x ") + axis.name + " (" +
+              std::to_string(axis.choices.size()) + ")";
+  }
+  if (plans <= kMaxPlans) return {};
+  return fail("", "--space",
+              "has too many combinations, " + counts + "; expected at most " +
+                  with_thousands(static_cast<std::int64_t>(kMaxPlans)));
+}
 
 Candidates::Candidates(Plan base, std::string file, std::vector<PlanAxis> axes,
                        std::optional<std::int64_t> tokens_per_step)

@@ -15,10 +15,17 @@
 
 namespace foreshard::simulator {
 
+// Combinations that a space may have: each is looked at, which takes some microseconds, and those that
+// are candidates are kept.
+constexpr std::size_t kMaxPlans = 100'000'000;
+
+// An error that names the axes and how many choices each has where they have more combinations.
+Result<void> check_size(const std::vector<PlanAxis>& axes);
+
 class Candidates {
  public:
   // `tokens_per_step`: accumulation is what makes it so, for the ranks that a plan is asked for.
-  // `file` of the base plan, for messages.
+  // `file` of the base plan, for messages. The axes have at most kMaxPlans combinations.
   Candidates(Plan base, std::string file, std::vector<PlanAxis> axes,
              std::optional<std::int64_t> tokens_per_step);
 

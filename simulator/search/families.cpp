@@ -1,7 +1,10 @@
 #include "simulator/search/families.hpp"
 
+#include <functional>
 #include <iterator>
+#include <mutex>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -10,19 +13,43 @@
 namespace foreshard::simulator {
 namespace {
 
+// Counts what has been looked at on all kinds of targets.
+class FindingProgress {
+ public:
+  static constexpr std::size_t kRound = 4096;  // families, some tens of milliseconds
+
+  FindingProgress(const SearchRequest& request, std::size_t all)
+      : progress_(request.progress), all_(all) {}
+
+  void add_round() {
+    const std::lock_guard lock(mutex_);
+    done_ += kRound;
+    if (progress_) progress_("finding plans", done_, all_);
+  }
+
+ private:
+  const std::function<void(std::string_view, std::size_t, std::size_t)>& progress_;
+  std::size_t done_ = 0, all_;
+  std::mutex mutex_;
+};
+
 // The families on the targets of one kind.
 class KindFamilies {
  public:
   KindFamilies(const SearchRequest& request, const std::vector<TargetKind>& kinds,
-               std::size_t number, const Candidates& candidates)
+               std::size_t number, const Candidates& candidates, FindingProgress& progress)
       : kind_(kinds[number]),
         number_(number),
         candidates_(candidates),
+        progress_(progress),
         jobs_(request, kind_),
         bounds_(request, kind_, candidates) {}
 
   Families find(bool is_bounded) {
-    for (std::size_t f = 0; f < candidates_.families(); ++f) find_family(f, is_bounded);
+    for (std::size_t f = 0; f < candidates_.families(); ++f) {
+      if (f > 0 && f % FindingProgress::kRound == 0) progress_.add_round();
+      find_family(f, is_bounded);
+    }
     if (found_.all.empty() && why_not_) found_.without_plans = {{number_, *why_not_}};
     return std::move(found_);
   }
@@ -61,6 +88,7 @@ class KindFamilies {
   const TargetKind& kind_;
   std::size_t number_;
   const Candidates& candidates_;
+  FindingProgress& progress_;
   KindJobs jobs_;
   Bounds bounds_;
   std::unordered_set<std::string> keys_;  // of the programs there are
@@ -73,8 +101,9 @@ class KindFamilies {
 Families find_families(const SearchRequest& request, const std::vector<TargetKind>& kinds,
                        const Candidates& candidates, bool is_bounded) {
   std::vector<Families> of_kind(kinds.size());
+  FindingProgress progress(request, kinds.size() * candidates.families());
   in_parallel(kinds.size(), request.threads, [&](std::size_t k, std::size_t) {
-    of_kind[k] = KindFamilies(request, kinds, k, candidates).find(is_bounded);
+    of_kind[k] = KindFamilies(request, kinds, k, candidates, progress).find(is_bounded);
   });
   Families found;
   for (Families& of : of_kind) {

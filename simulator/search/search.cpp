@@ -97,7 +97,9 @@ class Search {
       for (const auto& of_family : outcomes) {
         for (const Outcome& outcome : of_family) take(outcome);
       }
-      if (request_.progress) request_.progress(begin + count, families_.size());
+      if (request_.progress) {
+        request_.progress("predicting plans", begin + count, families_.size());
+      }
     }
   }
 
@@ -227,6 +229,7 @@ class Search {
 }  // namespace
 
 Result<SearchAnswer> search(const SearchRequest& request) {
+  if (auto ok = check_size(request.space); !ok) return tl::unexpected(ok.error());
   return Search(request).run();
 }
 

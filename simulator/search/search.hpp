@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/base/units.hpp"
@@ -50,7 +51,8 @@ struct SearchRequest {
   std::size_t top = 5;
   Bounding bounding = Bounding::where_many;  // whether bounds cut
   int threads = 1;
-  std::function<void(std::size_t done, std::size_t all)> progress;
+  // Of finding the candidates and of predicting them; never called twice at a time.
+  std::function<void(std::string_view what, std::size_t done, std::size_t all)> progress;
 };
 
 // A candidate as `predict` is asked it.
@@ -88,7 +90,8 @@ struct SearchAnswer {
   }
 };
 
-// An error where no combination of the space's values is a plan for any target: why the first is none.
+// An error where the space has too many combinations, or where none of them is a plan for any target: why the first is
+// none.
 // The answer does not depend on the number of threads, but for `seconds`.
 Result<SearchAnswer> search(const SearchRequest& request);
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/search/candidates.hpp"
 #include "simulator/search/default_space.hpp"
 #include "simulator/search/fronts.hpp"
 #include "simulator/search/search_report.hpp"
@@ -188,6 +189,45 @@ TEST(Search, ABudgetLeavesOutWhatCostsMore) {
   for (const FoundPlan& plan : some.top) {
     EXPECT_LE(*plan.usd_per_million_tokens * 1e3, *test.request.budget_usd);
   }
+}
+
+// Axes of as many choices as each of `counts`.
+std::vector<PlanAxis> axes_of(const std::vector<std::size_t>& counts) {
+  std::vector<PlanAxis> axes;
+  for (const std::size_t count : counts) {
+    axes.push_back({"axis" + std::to_string(axes.size()),
+                    {"batch.micro_batch"},
+                    std::vector<PlanChoice>(count)});
+  }
+  return axes;
+}
+
+TEST(Search, RefusesASpaceOfTooManyCombinations) {
+  EXPECT_TRUE(check_size(axes_of({10'000, 10'000})).has_value());
+  // The last two are multiples of 2^64.
+  for (const auto& counts : std::vector<std::vector<std::size_t>>{
+           {10'000, 10'001}, std::vector<std::size_t>(8, 256), std::vector<std::size_t>(8, 512)}) {
+    Case test;
+    test.request.space = axes_of(counts);
+    const auto answer = search(test.request);
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_NE(answer.error().text().find("axis1 (" + std::to_string(counts[1]) + ")"),
+              std::string::npos)
+        << answer.error().text();
+  }
+}
+
+TEST(Search, ShowsProgressOfFindingPlansAndOfPredictingThem) {
+  Case test;
+  // All but a few have the programs of another one.
+  test.request.space = axes_of({10'000});
+  std::set<std::string_view> shown;
+  test.request.progress = [&](std::string_view what, std::size_t done, std::size_t all) {
+    EXPECT_LE(done, all);
+    shown.insert(what);
+  };
+  ASSERT_TRUE(search(test.request).has_value());
+  EXPECT_EQ(shown, (std::set<std::string_view>{"finding plans", "predicting plans"}));
 }
 
 TEST(Search, TellsWhyNoCombinationIsAPlan) {
