@@ -222,7 +222,9 @@ void Options::moment(const std::string& names, std::optional<std::int64_t>& ns, 
   const std::string name = parts_of(names).back();
   add(names, std::move(text), ValueKind::text, [&ns, name](const std::string& given) {
     ns = parse_moment(given);
-    if (!ns) refuse(name, given, "a time with a unit such as 350ms or 1.2s");
+    const bool has_unit = given.ends_with('s');
+    if (!ns || *ns < 0 || !has_unit)
+      refuse(name, given, "a time with a unit such as 350ms or 1.2s");
   });
 }
 

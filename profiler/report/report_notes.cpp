@@ -62,9 +62,8 @@ std::string impossible_mfu(const Analysis& analysis) {
   const double mfu = analysis.steady_step->work->mfu.value_or(0);
   if (mfu <= 1) return "";
   return "MFU is not known: it would be " + percent(mfu, 1.0) +
-         " of the GPU's peak rate for the types of the operands, so that kernels computed in "
-         "another type, such as TF32 "
-         "for fp32.";
+         " of the GPU's peak rate for the types of the operands. Kernels computed in another type, "
+         "such as TF32 for fp32.";
 }
 
 bool has_work(const Analysis& analysis) {

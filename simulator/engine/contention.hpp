@@ -3,7 +3,7 @@
 //
 // A kernel does as much of its work a nanosecond as the collectives under way leave of the part that it lacks.
 // Collectives share links and cards: one that was issued later gets what those before it leave, so that
-// no part ever carries more than it can.
+// no part carries more than it can, but for what was over when it was forgotten (forget_before).
 //
 // The engine that walks programs in order knows of the collectives that were issued before the task.
 // Under sharded training those are the ones that overlap it: units are gathered ahead of the work on

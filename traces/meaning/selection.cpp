@@ -200,8 +200,8 @@ class Cut {
       if (lanes_[lane] == kNone) return false;
       const auto bounds = bounds_of(event, whole_lanes_[lane].rank);
       if (!bounds) return false;
-      const bool begins_before =
-          event.start_ns<bounds->start_ns, ends_after = event.end_ns> bounds->end_ns;
+      const bool begins_before = event.start_ns < bounds->start_ns;
+      const bool ends_after = event.end_ns > bounds->end_ns;
       if (begins_before && event.end_ns <= bounds->start_ns) return false;
       if (ends_after && event.start_ns >= bounds->end_ns) return false;
       event.lane = lanes_[lane];
