@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "cli/common/colour.hpp"
 #include "models/base/atomic_file.hpp"
 #include "models/base/json_text.hpp"
 #include "models/base/utf8.hpp"
@@ -28,6 +29,12 @@ std::string with_schema_version(const std::string& object) {
          version + "," + object.substr(1);
 }
 
+// `foreshard: KIND: what`, on standard error.
+void say(std::string_view kind, Colour colour, const Error& what) {
+  std::fprintf(stderr, "foreshard: %s %s\n",
+               coloured(kind, colour, has_colour(STDERR_FILENO)).c_str(), what.text().c_str());
+}
+
 // Standard output's reader may leave when it has seen enough: what it does not take is no error.
 Result<void> print(const std::string& text, const std::string& file, const std::string& field) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
@@ -41,7 +48,7 @@ Result<void> print(const std::string& text, const std::string& file, const std::
 }  // namespace
 
 int complain(const Error& error, int status) {
-  std::fprintf(stderr, "foreshard: error: %s\n", error.text().c_str());
+  say("error:", Colour::red, error);
   return status;
 }
 
@@ -51,15 +58,17 @@ int complain(const std::exception& error) {
 }
 
 Result<void> show(const std::string& text) {
-  return print(printable(text, Lines::kept), "standard output", "");
+  const std::string safe = printable(text, Lines::kept);
+  return print(has_colour(STDOUT_FILENO) ? with_coloured_warnings(safe) : safe, "standard output",
+               "");
 }
 
 void warn(const std::string& warning) {
-  std::fprintf(stderr, "foreshard: warning: %s\n", Error{"", "", warning}.text().c_str());
+  say("warning:", Colour::yellow, {"", "", warning});
 }
 
 void note(const std::string& note) {
-  std::fprintf(stderr, "foreshard: note: %s\n", Error{"", "", note}.text().c_str());
+  say("note:", Colour::cyan, {"", "", note});
 }
 
 int written(const Result<void>& done) {

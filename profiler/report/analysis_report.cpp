@@ -168,13 +168,18 @@ std::string whose_collective(const CollectiveCost& one) {
 // Units that differ in a number, such as those of a model's layers, are one row.
 std::string units_table(const Analysis& analysis) {
   const StepUnits& step = analysis.units;
+  const auto has = [&](std::int64_t UnitTimes::*part) {
+    return std::any_of(step.units.begin(), step.units.end(),
+                       [&](const UnitTimes& one) { return one.*part > 0; });
+  };
+  const bool is_gathered = has(&UnitTimes::gather_ns);
+  if (!is_gathered && !has(&UnitTimes::reduce_ns)) return "";
   TextTable table({"gather ms", "compute ms", "reduce ms", "late ms",
-                   "FSDP units of a step" +
+                   std::string(is_gathered ? "FSDP units of a step" : "units of a step") +
                        (step.first_late.empty() ? "" : ", first late: " + step.first_late)},
                   {4});
   std::vector<std::pair<UnitTimes, std::vector<std::string>>> rows;
   std::map<std::pair<std::string, std::string>, std::size_t> families;
-  bool is_sharded = false;
   for (const UnitTimes& one : step.units) {
     const NumberedName name = split_number(one.unit);
     const auto row = families.try_emplace({name.before, name.after}, rows.size()).first->second;
@@ -185,9 +190,7 @@ std::string units_table(const Analysis& analysis) {
       sum.*part = bounded_sum(sum.*part, one.*part);
     }
     units.push_back(one.unit);
-    is_sharded = is_sharded || one.gather_ns > 0 || one.reduce_ns > 0;
   }
-  if (!is_sharded) return "";
   rows.resize(std::min(rows.size(), kUnitsShown));
   for (const auto& [sum, units] : rows) {
     table.add({in_milliseconds(sum.gather_ns), in_milliseconds(sum.compute_ns),

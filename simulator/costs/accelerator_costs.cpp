@@ -129,9 +129,13 @@ class AcceleratorCosts final : public CostModel {
     return {std::llround(seen.alloc_ns),
             std::llround(seen.frees > 0 ? seen.free_ns : seen.alloc_ns), CostSource::measured};
   }
+  // Recorded fp32 products that are faster than the part's fp32 units ran as TF32.
   double peak_flops_per_ns(DType type) const override {
     if (is_host_alone_) return 0;
-    return machine_ == nullptr ? best_recorded(type) : machine_->peak_flops_per_ns(type);
+    if (machine_ == nullptr) return best_recorded(type);
+    const double peak = machine_->peak_flops_per_ns(type);
+    const bool is_tf32 = type == DType::fp32 && best_recorded(type) > peak;
+    return is_tf32 ? std::max(peak, part_.tf32_flops / 1e9) : peak;
   }
   std::int64_t device_bytes() const override {
     return machine_ == nullptr || is_host_alone_ ? 0 : machine_->device_bytes();

@@ -92,5 +92,20 @@ TEST(HostileText, LongNamesAreCutBetweenCharacters) {
   EXPECT_EQ(reasons.find("\xef\xbf\xbd"), std::string::npos) << reasons;
 }
 
+// `script` of util-linux lends the program a terminal.
+TEST(Colour, IsOfTerminalsThatHaveItAndOfNobodyWhoDeclines) {
+  const Workplace place;
+  const auto err = [&](const std::string& environment, const std::string& command) {
+    return place.shell(environment + " " + command).out;
+  };
+  const std::string fails = "\"$FORESHARD\" inspect none.fst 2>&1";
+  const std::string on_a_terminal = "script -qc '" + fails + "' /dev/null";
+  EXPECT_NE(err("TERM=xterm NO_COLOR=", on_a_terminal).find("\x1b[1;31merror:\x1b[0m none.fst"),
+            std::string::npos);
+  EXPECT_EQ(err("TERM=xterm NO_COLOR=1", on_a_terminal).find('\x1b'), std::string::npos);
+  EXPECT_EQ(err("TERM=dumb", on_a_terminal).find('\x1b'), std::string::npos);
+  EXPECT_EQ(err("TERM=xterm", fails).find('\x1b'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foreshard::cli_tests

@@ -17,6 +17,7 @@
 
 #include "models/base/json_limits.hpp"
 #include "traces/input/limits.hpp"
+#include "traces/input/rank_in_name.hpp"
 #include "traces/kineto/background_collectives.hpp"
 #include "traces/kineto/collector.hpp"
 #include "traces/kineto/costs/operator_keys.hpp"
@@ -257,19 +258,6 @@ std::optional<Recording> recording_of(Collector& collector, const FileMetadata& 
 }
 
 }  // namespace
-
-std::optional<std::int32_t> rank_in_name(const std::string& file) {
-  const std::string name = std::filesystem::path(file).filename().string();
-  for (std::size_t at = name.find("rank"); at != std::string::npos;
-       at = name.find("rank", at + 1)) {
-    std::size_t digits = at + 4;
-    if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
-    std::int32_t rank = 0;
-    const auto parsed = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
-    if (parsed.ec == std::errc() && rank >= 0) return rank;
-  }
-  return std::nullopt;
-}
 
 Result<std::vector<Recording>> read_recordings(ByteSource& bytes, const std::string& file,
                                                const ImportOptions& options) {

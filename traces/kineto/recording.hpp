@@ -38,7 +38,4 @@ struct Recording {
 Result<std::vector<Recording>> read_recordings(ByteSource& bytes, const std::string& file,
                                                const ImportOptions& options);
 
-// rank0, rank-0, rank_0 in a file's name.
-std::optional<std::int32_t> rank_in_name(const std::string& file);
-
 }  // namespace foreshard::traces::kineto

@@ -1,33 +1,17 @@
 #include "traces/snapshot/rank_files.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <optional>
 #include <set>
 
 #include "models/base/input_file.hpp"
 #include "traces/input/byte_source.hpp"
-#include "traces/input/limits.hpp"
+#include "traces/input/rank_in_name.hpp"
 
 namespace foreshard::traces {
 namespace {
 
 constexpr const char* kSnapshots = "CUDA memory snapshots (pickle)";
 constexpr std::size_t kFirstBytes = 16;
-
-// 3 of "iteration_10_rank3_memory.pickle".
-std::optional<std::int32_t> rank_in_name(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename().string();
-  constexpr std::string_view kRank = "rank";
-  const std::size_t at = name.rfind(kRank);
-  const std::size_t digits =
-      at == std::string::npos ? at : name.find_first_not_of("_-", at + kRank.size());
-  if (digits == std::string::npos) return {};
-  std::int32_t rank = 0;
-  const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
-  return error == std::errc() && rank < kMaxRanks ? std::optional(rank) : std::nullopt;
-}
 
 }  // namespace
 

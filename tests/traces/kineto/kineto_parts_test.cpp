@@ -107,12 +107,5 @@ TEST(Communication, IsKnownByItsLibrariesWords) {
   }
 }
 
-TEST(KinetoRuns, RanksInNames) {
-  EXPECT_EQ(rank_in_name("a/rank-12.trace.json"), 12);
-  EXPECT_EQ(rank_in_name("rank0.json.gz"), 0);
-  EXPECT_EQ(rank_in_name("deepseek_rank7_of_64.json"), 7);
-  EXPECT_FALSE(rank_in_name("rank1/rank_not_found.json"));
-}
-
 }  // namespace
 }  // namespace foreshard::traces::kineto
