@@ -1,29 +1,20 @@
 #include "models/base/nearest_names.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "models/base/error.hpp"
+#include "models/base/lower_case.hpp"
 
 namespace foreshard {
-namespace {
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-}  // namespace
-
 std::vector<std::string> nearest_names(const std::string& word,
                                        const std::vector<std::string>& candidates,
                                        std::size_t most) {
   constexpr std::size_t kLeastPart = 2;
-  const std::string given = lower(word);
+  const std::string given = lower_case(word);
   std::vector<std::pair<int, std::string>> found;
   for (const std::string& candidate : candidates) {
-    const std::string name = lower(candidate);
+    const std::string name = lower_case(candidate);
     const bool holds_it = given.size() >= kLeastPart && name.find(given) != std::string::npos;
     const int distance = edit_distance(given, name);
     const bool is_near = distance < static_cast<int>(given.size()) / 3 + 2;

@@ -1,10 +1,10 @@
 #include "models/hardware/hardware.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 #include "models/base/csv.hpp"
+#include "models/base/lower_case.hpp"
 #include "models/base/nearest_names.hpp"
 #include "models/base/text_file.hpp"
 #include "models/hardware/catalogue/catalogue_text.hpp"
@@ -13,14 +13,9 @@
 namespace foreshard {
 namespace {
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 const Machine* find(const std::vector<Machine>& machines, const std::string& id) {
   const auto found = std::find_if(machines.begin(), machines.end(), [&](const Machine& machine) {
-    return lower(machine.id) == lower(id);
+    return lower_case(machine.id) == lower_case(id);
   });
   return found == machines.end() ? nullptr : &*found;
 }

@@ -34,8 +34,8 @@ struct Machine {
   bool memory_is_estimate = false;
   double memory_bandwidth = 0;
   double bf16_flops = 0, fp16_flops = 0, fp8_flops = 0, tf32_flops = 0, fp32_flops = 0;  // dense
-  double measured_bf16_flops = 0;  // the best matrix product anyone reports
-  std::int64_t multiprocessors = 0;
+  double measured_bf16_flops = 0;      // the best matrix product anyone reports
+  std::int64_t multiprocessors = 132;  // default: an H100's
   Bytes l2_cache;
 
   double link_bandwidth = 0;       // inside a node, all links together; 0: through the host

@@ -10,7 +10,8 @@
 namespace foreshard {
 namespace {
 
-constexpr double kMaxNumber = 1e9;  // of any column, in the column's unit
+constexpr const char* kUsualCapability = "9.0";  // an H100's, as the number of its multiprocessors
+constexpr double kMaxNumber = 1e9;               // of any column, in the column's unit
 
 struct TextColumn {
   std::string_view name;
@@ -108,6 +109,10 @@ class MachineReader {
     if (const auto value = number("launch_us")) {
       machine.launch_overhead = Nanoseconds{to_integer(*value * 1000)};
     }
+    const bool is_by_nvidia = machine.vendor.empty() || machine.vendor == "NVIDIA";
+    if (machine.compute_capability.empty() && is_by_nvidia && !is_tpu(machine)) {
+      machine.compute_capability = kUsualCapability;
+    }
     read_memory(machine);
     check(machine);
     if (error_) return tl::unexpected(*error_);
@@ -137,6 +142,7 @@ class MachineReader {
     if (machine.fp32_flops <= 0) wrong("fp32_tflops", "is missing; expected TFLOP/s");
     if (machine.host_bandwidth <= 0) wrong("host_gb_s", "is 0; expected GB/s");
     if (machine.network_bandwidth <= 0) wrong("network_gb_s", "is 0; expected GB/s");
+    if (machine.multiprocessors < 1) wrong("multiprocessors", "is below 1; expected 1 or more");
     if (machine.gpus_per_node < 1) wrong("gpus_per_node", "is below 1; expected 1 or more");
   }
 

@@ -22,6 +22,7 @@ constexpr LinkRate kLinkRates[] = {
     {"link_share", &HostLinks::link_share, 1},
     {"memory_gb_s", &HostLinks::memory_bandwidth, 1e9},
     {"memory_share", &HostLinks::memory_share, 1},
+    {"work_gb_s", &HostLinks::work_bandwidth, 1e9},
     {"write_gb_s", &HostLinks::write_bandwidth, 1e9},
     {"read_gb_s", &HostLinks::read_bandwidth, 1e9},
 };

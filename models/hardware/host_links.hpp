@@ -18,6 +18,7 @@ struct HostLinks {
   double link_share = 1;        // of a link's bandwidth that large copies reach
   double memory_bandwidth = 0;  // of the host's main memory, reading and writing together
   double memory_share = 1;      // likewise, of streams
+  double work_bandwidth = 0;    // of what a rank's threads read and write for it
   std::string storage;          // what the host writes to; empty: not known
   double write_bandwidth = 0, read_bandwidth = 0;  // of the storage
   std::string sources;

@@ -1,12 +1,17 @@
 // How much of its data sheet a part of some generation gives to the kernels of training: what vendors'
 // libraries reach, what clocks keep under load, what attention's kernels do. Values and their sources
-// are in catalogue/kernel_rates.csv; a generation that has no line of its own has that of "any".
+// are in catalogue/kernel_rates.csv; a generation inherits what it has no line for
+// (catalogue/generations.csv), in the end that of "any".
 //
 // All are shares from 0 to 1 but for what the names say. `spread` is how far a value may be off: the
 // standard deviation of its logarithm.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "models/hardware/hardware.hpp"
 
 namespace foreshard {
 
@@ -27,18 +32,31 @@ struct KernelRates {
   KernelRate flash_forward, flash_backward;
   KernelRate cudnn_forward, cudnn_backward;
   KernelRate efficient_forward, efficient_backward;  // PyTorch's memory-efficient kernels
-  KernelRate half_rate_forward, half_rate_backward;  // tokens of a sequence at which that halves
-  KernelRate memory;                                 // of the memory's bandwidth: streaming kernels
-  KernelRate kernel_us;                              // the shortest kernel, in microseconds
+  // What of those a part reaches whose matrix units accumulate in fp32 at half their rate.
+  KernelRate half_rate_product, half_rate_attention;
+  // Of kernels that newer matrix units do not make faster, TFLOP/s of each multiprocessor; 0: no limit.
+  KernelRate flash_forward_limit, flash_backward_limit;
+  KernelRate cudnn_forward_limit, cudnn_backward_limit;
+  KernelRate efficient_forward_limit, efficient_backward_limit;
+  // Tokens of a sequence at which attention's rate halves.
+  KernelRate half_rate_tokens_forward, half_rate_tokens_backward;
+  KernelRate memory;     // of the memory's bandwidth: streaming kernels
+  KernelRate kernel_us;  // the shortest kernel, in microseconds
   // Standard deviation of the logarithm of what compute-bound kernels take on parts of one kind.
   KernelRate part_variation;
   // Relative standard deviation of steps beyond what the rates leave open, where no step on such a part
   // was compared with its prediction; 0: some were.
   KernelRate unverified;
-  KernelRate tile_rows, tile_columns;     // of a product: what one multiprocessor does at a time
+  KernelRate tile_rows, tile_columns;  // of a product: what one multiprocessor does at a time
 };
 
-const KernelRates& kernel_rates(std::string_view generation);
+// Of the machine's generation, corrected by its own line of the catalogue: a measured product is its best
+// one, and a part whose bf16 peak is but twice its fp32 peak accumulates at half rate, as GeForce parts do.
+KernelRates kernel_rates(const Machine& machine);
+
+// Names of generations are the same in any case of letters.
+bool is_known_generation(std::string_view generation);
+std::vector<std::string> known_generations();
 
 // A kernel that is slower than streaming. Some reach a share of whatever bandwidth there is; what others
 // have in flight limits them on any part, to so many bytes per nanosecond of each multiprocessor.

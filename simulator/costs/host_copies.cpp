@@ -35,8 +35,9 @@ double host_copy_bytes_per_ns(const Machine& machine, int ranks) {
   return *std::min_element(rates.begin(), rates.end());
 }
 
-double host_work_bytes_per_ns(const Machine& machine, int ranks, double alone) {
+double host_work_bytes_per_ns(const Machine& machine, int ranks) {
   const HostLinks host = host_links_of(machine);
+  const double alone = host.work_bandwidth / 1e9;
   if (host.memory_bandwidth <= 0) return alone;
   const auto sharing = static_cast<double>(std::min<std::int64_t>(ranks, host.devices));
   return std::min(alone, host.memory_share * host.memory_bandwidth / 1e9 / sharing);

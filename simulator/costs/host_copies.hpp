@@ -18,7 +18,7 @@ std::vector<double> host_copy_rates(const Machine& machine, int devices);
 double host_copy_bytes_per_ns(const Machine& machine, int ranks);
 
 // Bytes per nanosecond that work of the host itself reads and writes for each of so many ranks at
-// once, of which one would have `alone`: together no more than the host's memory gives.
-double host_work_bytes_per_ns(const Machine& machine, int ranks, double alone);
+// once: together no more than the host's memory gives.
+double host_work_bytes_per_ns(const Machine& machine, int ranks);
 
 }  // namespace foreshard::simulator

@@ -6,6 +6,7 @@
 
 #include "models/base/figures.hpp"
 #include "models/hardware/host_times.hpp"
+#include "models/hardware/kernel_rates.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/host_copies.hpp"
 #include "simulator/costs/key_facts.hpp"
@@ -94,7 +95,6 @@ std::unique_ptr<CostModel> tpu_costs(std::unique_ptr<CostModel> data_sheet, cons
 }
 
 constexpr double kCopyStartNs = 8000;
-constexpr double kHostBytesPerNs = 20;  // what a rank's threads move in its node's main memory
 
 // What a collective keeps from the kernels beside it, products and attention their multiprocessors, what moves
 // bytes its memory bandwidth, and from other collectives.
@@ -126,9 +126,8 @@ class MachineCosts final : public CostModel {
                                   : static_cast<int>(machine.gpus_per_node)),
         is_one_node_(ranks <= ranks_per_node_),
         host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
-        host_work_bytes_per_ns_(
-            host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_), kHostBytesPerNs)) {
-    const KernelRate& variation = kernel_rates(machine.generation).part_variation;
+        host_work_bytes_per_ns_(host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))) {
+    const KernelRate& variation = kernel_rates(machine).part_variation;
     slowest_ = slowest_of(ranks, variation.value, variation.spread);
   }
 
@@ -200,14 +199,14 @@ class MachineCosts final : public CostModel {
         rate == Rate::links
             ? "measured collectives over " + (is_one_node_ ? machine_.link : network_.network()) +
                   " and its like (interconnect.csv), the host link's data sheet"
-            : sources_of(kernel_rates(machine_.generation), rate);
+            : sources_of(kernel_rates(machine_), rate);
     return is_calibrated_ ? "runs that were observed; before them, " + sources : sources;
   }
   SlowestRank slowest_rank() const override { return slowest_; }
   std::string basis_of_slowest_rank() const override {
     return formatted("the slowest rank computes %.1f %% longer than the median one: ",
                      100 * (slowest_.factor - 1)) +
-           std::string(kernel_rates(machine_.generation).part_variation.source);
+           std::string(kernel_rates(machine_).part_variation.source);
   }
   const RateFactors* rate_factors() const override { return &device_.factors(); }
   ErrorSpread errors() const override {
@@ -217,7 +216,7 @@ class MachineCosts final : public CostModel {
       spread.beyond_name = "(contradiction)";
       spread.beyond_basis = "what the observed runs differ by from any rates of the machine";
     } else {
-      const KernelRate& unverified = kernel_rates(machine_.generation).unverified;
+      const KernelRate& unverified = kernel_rates(machine_).unverified;
       spread.beyond = unverified.value;
       spread.beyond_name = "(unverified part)";
       spread.beyond_basis = unverified.source;
@@ -230,6 +229,14 @@ class MachineCosts final : public CostModel {
     std::vector<std::string> all{"times are modelled from the data sheet of " + machine_.name +
                                  (host_ ? "; of recordings, only the host's times were used"
                                         : "; no recording of this machine was used")};
+    if (!machine_.generation.empty() && !is_known_generation(machine_.generation)) {
+      std::string known;
+      for (const std::string& name : known_generations())
+        known += (known.empty() ? "" : ", ") + name;
+      all.push_back("the generation of " + machine_.name + ", \"" + machine_.generation +
+                    "\", is none of those whose kernels are known (" + known +
+                    "): the usual shares of a data sheet are taken");
+    }
     if (machine_.bf16_flops <= 0) {
       all.push_back(machine_.name + " has no rate for bf16: such products take as long as in fp32");
     }

@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kNorm = 4;  // of the two times
 constexpr double kClockOfPower = 0.45;
-constexpr double kMultiprocessors = 108;  // where the catalogue has none: an A100's
 
 double joined(double a, double b) {
   return std::pow(std::pow(a, kNorm) + std::pow(b, kNorm), 1 / kNorm);
@@ -39,11 +38,8 @@ double clock_under(double watts, double rated, double idle_share) {
   return std::pow(std::max(0.05, (watts - idle) / (rated - idle)), kClockOfPower);
 }
 
-// Of the peak. A part that somebody measured was measured at its own power.
+// Of the peak.
 double sustained_share(const Machine& machine, const KernelRates& rates) {
-  if (machine.measured_bf16_flops > 0 && machine.bf16_flops > 0) {
-    return machine.measured_bf16_flops / machine.bf16_flops * rates.under_load.value;
-  }
   return rates.best_product.value * rates.under_load.value *
          clock_under(machine.watts, rates.rated_watts.value, rates.idle_power.value);
 }
@@ -63,14 +59,13 @@ std::string_view kernel_name(const CostKey& key, std::string_view name) {
 
 DeviceModel::DeviceModel(const Machine& machine, const RateFactors* factors)
     : machine_(machine),
-      rates_(kernel_rates(machine.generation)),
+      rates_(kernel_rates(machine)),
       factors_(factors != nullptr ? *factors : prior_factors(rates_)),
       bytes_per_ns_(machine.memory_bandwidth / 1e9 *
                     std::min(1.0, rates_.memory.value / factors_.factor(Rate::memory))),
-      sustained_share_(
-          std::min(1.0, sustained_share(machine, rates_) / factors_.factor(Rate::product))),
-      multiprocessors_(machine.multiprocessors > 0 ? static_cast<double>(machine.multiprocessors)
-                                                   : kMultiprocessors) {}
+      sustained_share_(std::min(std::max(1.0, rates_.best_product.value),
+                                sustained_share(machine, rates_) / factors_.factor(Rate::product))),
+      multiprocessors_(static_cast<double>(machine.multiprocessors)) {}
 
 double DeviceModel::sustained_product_flops(DType type) const {
   double peak = machine_.peak_flops(type);
@@ -93,18 +88,28 @@ double DeviceModel::attention_flops(const CostKey& key, std::string_view name) c
       key.op == Operator::attention_backward || key.op == Operator::attention_full_backward;
   const bool is_flash = name.find("flash") != std::string_view::npos;
   const bool is_efficient = name.find("efficient") != std::string_view::npos;
-  const KernelRate& rate =
-      is_flash       ? (is_backward ? rates_.flash_backward : rates_.flash_forward)
-      : is_efficient ? (is_backward ? rates_.efficient_backward : rates_.efficient_forward)
-                     : (is_backward ? rates_.cudnn_backward : rates_.cudnn_forward);
+  const auto of_kernels = [&](const KernelRate& flash, const KernelRate& efficient,
+                              const KernelRate& cudnn) {
+    return (is_flash ? flash : is_efficient ? efficient : cudnn).value;
+  };
+  const KernelRates& r = rates_;
+  const double share = is_backward
+                           ? of_kernels(r.flash_backward, r.efficient_backward, r.cudnn_backward)
+                           : of_kernels(r.flash_forward, r.efficient_forward, r.cudnn_forward);
+  const double limit =
+      is_backward
+          ? of_kernels(r.flash_backward_limit, r.efficient_backward_limit, r.cudnn_backward_limit)
+          : of_kernels(r.flash_forward_limit, r.efficient_forward_limit, r.cudnn_forward_limit);
   const double half_rate =
-      (is_backward ? rates_.half_rate_backward : rates_.half_rate_forward).value;
+      (is_backward ? r.half_rate_tokens_backward : r.half_rate_tokens_forward).value;
   const auto sequence = static_cast<double>(key.dims[1]);
   const double heads =
       std::min(1.0, std::pow(static_cast<double>(key.dims[4]) / 128, is_flash ? 0.2 : 0.5));
-  const double share = std::min(1.0, rate.value / factors_.factor(Rate::attention));
+  const double most = limit > 0 ? limit * 1e12 * multiprocessors_ : INFINITY;
   const auto reached = [&](double peak) {
-    return peak * share * heads * sequence / (sequence + half_rate);
+    const double long_sequences =
+        std::min(peak, std::min(peak * share, most) / factors_.factor(Rate::attention));
+    return long_sequences * heads * sequence / (sequence + half_rate);
   };
   // Memory-efficient kernels make an fp32 product of three in TF32; what they do besides products is done
   // with twice the bytes.

@@ -60,6 +60,7 @@ std::string sources_of(const KernelRates& rates, Rate rate) {
   const auto joined = [](std::initializer_list<KernelRate> of) {
     std::string text;
     for (const KernelRate& one : of) {
+      if (one.value <= 0) continue;
       if (text.find(one.source) != std::string::npos) continue;
       text += (text.empty() ? "" : "; ") + std::string(one.source);
     }
@@ -67,7 +68,8 @@ std::string sources_of(const KernelRates& rates, Rate rate) {
   };
   switch (rate) {
     case Rate::product: return joined({rates.best_product, rates.under_load});
-    case Rate::attention: return joined({rates.flash_forward, rates.cudnn_forward});
+    case Rate::attention:
+      return joined({rates.flash_forward, rates.flash_forward_limit, rates.cudnn_forward});
     case Rate::memory: return joined({rates.memory});
     case Rate::host: return "parts of PyTorch's steps recorded on a device that does nothing";
     default: return "";
@@ -76,7 +78,8 @@ std::string sources_of(const KernelRates& rates, Rate rate) {
 
 RateFactors prior_factors(const KernelRates& rates) {
   const RateVector spreads{std::hypot(rates.best_product.spread, rates.under_load.spread),
-                           std::max(rates.flash_forward.spread, rates.flash_backward.spread),
+                           std::max({rates.flash_forward.spread, rates.flash_backward.spread,
+                                     rates.flash_forward_limit.spread}),
                            rates.memory.spread, kLinksSpread, kHostSpread};
   RateFactors factors;
   for (std::size_t i = 0; i < kRates; ++i) factors.covariance[i][i] = spreads[i] * spreads[i];

@@ -15,8 +15,8 @@ namespace {
 Narrowing by_observed_run(const Job& job, const Machine& machine, const PredictionOptions& options,
                           const StepDoubt& doubt) {
   const bool is_corrected = options.costs != nullptr;
-  RateFactors factors = is_corrected ? options.costs->rates->factors
-                                     : prior_factors(kernel_rates(machine.generation));
+  RateFactors factors =
+      is_corrected ? options.costs->rates->factors : prior_factors(kernel_rates(machine));
   const RateVector gradient = rate_sensitivity(job, machine, factors).gradient;
   const double unsurprising =
       std::inner_product(gradient.begin(), gradient.end(), factors.logarithm.begin(), 0.0);

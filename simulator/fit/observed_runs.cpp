@@ -30,7 +30,7 @@ Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Mac
                                  const std::string& machine_id) {
   DeviceRates rates;
   rates.machine = machine_id;
-  const RateFactors prior = prior_factors(kernel_rates(machine.generation));
+  const RateFactors prior = prior_factors(kernel_rates(machine));
   rates.factors = prior;
   for (int round = 0; round < kRounds; ++round) {
     const RateVector at = rates.factors.logarithm;

@@ -42,6 +42,29 @@ TEST(Examples, SearchTheSpaceWithThePrices) {
   EXPECT_GT(answer["best"]["cost_per_million_tokens"].get<double>(), 0);
 }
 
+// The fenced table of docs/adding-a-machine.md is a machine for every set of operators.
+TEST(Examples, TheDocumentationsMachineAnswers) {
+  std::ifstream page(FORESHARD_SOURCE_DIR "/docs/adding-a-machine.md");
+  std::string table;
+  for (std::string line; std::getline(page, line);) {
+    if (table.empty() ? line.starts_with("id,") : !line.starts_with("```")) {
+      table += line + "\n";
+    } else if (!table.empty()) {
+      break;
+    }
+  }
+  const Workplace place;
+  place.write("machines.csv", table);
+  const std::string id = table.substr(table.find('\n') + 1, 6);
+  for (const char* const operators : {"foreshard", "pytorch-eager", "pytorch-compile"}) {
+    place.write("plan.toml", std::string("operators = \"") + operators +
+                                 "\"\n[batch]\nmicro_batch = 1\nsequence = 1000\n");
+    const auto answer = place.run_json({"predict", "--model", "llama-3.2-1b", "--plan", "plan.toml",
+                                        "--ranks", "16", "--machine", "machines.csv:" + id});
+    EXPECT_GT(answer["step_time_ns"].get<std::int64_t>(), 0) << operators;
+  }
+}
+
 // The commands of the fenced blocks, in order; a line that ends with a backslash goes on.
 std::vector<std::vector<std::string>> readme_commands() {
   std::ifstream readme(FORESHARD_SOURCE_DIR "/README.md");

@@ -65,7 +65,7 @@ TEST(MachineCosts, CopiesTakeTheHostLink) {
 
 // A host that was found to take twice as long does so once, whatever it runs.
 TEST(MachineCosts, ASlowHostIsSlowOnce) {
-  RateFactors factors = prior_factors(kernel_rates("Hopper"));
+  RateFactors factors = prior_factors(kernel_rates(*load_machine("h100-sxm")));
   factors.logarithm[static_cast<std::size_t>(Rate::host)] = std::log(2.0);
   const Machine machine = *load_machine("h100-sxm");
   const auto usual = machine_costs(machine, 8, 1), slow = machine_costs(machine, 8, 1, &factors);

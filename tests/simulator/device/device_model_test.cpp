@@ -105,23 +105,77 @@ RC_GTEST_PROP(DeviceModel, BeatsNoDataSheet, ()) {
   const double ns = model.kernel_ns(key);
   RC_ASSERT(ns >= 1e9 * bytes_moved(key) / machine.memory_bandwidth);
   if (rate_of(key.op) != Rate::memory) {
-    RC_ASSERT(ns >= 1e9 * flops(key) / machine.peak_flops(DType::bf16));
+    const double above_its_clock = std::max(1.0, kernel_rates(machine).best_product.value);
+    RC_ASSERT(ns >= 1e9 * flops(key) / machine.peak_flops(DType::bf16) / above_its_clock);
   }
 }
 
 TEST(KernelRates, EveryGenerationOfTheCatalogueHasPlausibleOnes) {
   for (const Machine& machine : bundled_machines()) {
-    const KernelRates& rates = kernel_rates(machine.generation);
+    const KernelRates rates = kernel_rates(machine);
     for (const KernelRate& share :
          {rates.best_product, rates.best_fp8_product, rates.fp32_product, rates.under_load,
           rates.idle_power, rates.flash_forward, rates.flash_backward, rates.cudnn_forward,
           rates.cudnn_backward, rates.efficient_forward, rates.efficient_backward, rates.memory}) {
       EXPECT_GT(share.value, 0.05) << machine.id;
-      EXPECT_LT(share.value, 1) << machine.id;
+      EXPECT_LT(share.value, 1.1) << machine.id;
       EXPECT_GT(share.spread, 0) << machine.id;
     }
     EXPECT_GE(rates.tile_rows.value, 64) << machine.id;
   }
+}
+
+// Figures of the older of two generations under both names: kernels of the newer may gain from it, but are
+// not others.
+TEST(KernelRates, AreInheritedByNewerGenerations) {
+  struct Family {
+    const char *part, *newer;
+  };
+  for (const auto& [id, newer] : {Family{"h100-sxm", "Blackwell"},
+                                  {"b200", "Blackwell Ultra"},
+                                  {"mi300x", "CDNA4"},
+                                  {"a100-sxm-80", "Hopper"},
+                                  {"l40s", "Blackwell GB202"}}) {
+    Machine older = part(id);
+    older.measured_bf16_flops = 0;
+    older.watts = 0;
+    Machine as_newer = older;
+    as_newer.generation = newer;
+    for (const std::int64_t tokens : {2048, 32768, 131072}) {
+      for (const char* const name : {"", "aten::_scaled_dot_product_flash_attention"}) {
+        for (const auto op : {Operator::attention, Operator::attention_backward}) {
+          const CostKey key = bf16_key(op, {1, tokens, 32, 8, 128});
+          EXPECT_NEAR(
+              DeviceModel(as_newer).kernel_ns(key, name) / DeviceModel(older).kernel_ns(key, name),
+              1, 0.3)
+              << id << " " << newer << " " << tokens << name;
+        }
+      }
+    }
+    const CostKey product = bf16_key(Operator::matmul, {8192, 8192, 8192});
+    EXPECT_NEAR(DeviceModel(as_newer).kernel_ns(product) / DeviceModel(older).kernel_ns(product), 1,
+                0.2)
+        << id;
+  }
+}
+
+TEST(KernelRates, NamesOfGenerationsAreTheSameInAnyLetters) {
+  Machine machine = part("h100-sxm");
+  machine.generation = "hOPPER";
+  EXPECT_EQ(kernel_rates(machine).flash_forward_limit.value,
+            kernel_rates(part("h100-sxm")).flash_forward_limit.value);
+  EXPECT_TRUE(is_known_generation("blackwell ultra"));
+  EXPECT_FALSE(is_known_generation("any"));
+  EXPECT_FALSE(is_known_generation("Hoper"));
+  for (const Machine& one : bundled_machines()) EXPECT_TRUE(is_known_generation(one.generation));
+}
+
+// A GeForce part's peak is that of accumulation at half rate, which its products reach; an L40S, of the
+// same generation, has four times the rate of its fp32 units.
+TEST(KernelRates, PartsThatAccumulateAtHalfRateReachTheirPeak) {
+  EXPECT_GT(kernel_rates(part("rtx4090")).best_product.value, 0.95);
+  EXPECT_LT(kernel_rates(part("l40s")).best_product.value, 0.8);
+  EXPECT_EQ(kernel_rates(part("b300")).best_product.value, 1769.0 / 2250);
 }
 
 TEST(KernelRates, HaveSources) {

@@ -15,7 +15,7 @@ using Vector = Eigen::Matrix<double, kRates, 1>;
 
 RC_GTEST_PROP(RateFactors, AreTheMostLikelyOnes, ()) {
   const auto number = [] { return *rc::gen::inRange(-100, 101) / 100.0; };
-  RateFactors factors = prior_factors(kernel_rates("Hopper"));
+  RateFactors factors = prior_factors(kernel_rates(*load_machine("h100-sxm")));
   Matrix precision = Matrix::Zero();
   for (std::size_t i = 0; i < kRates; ++i) {
     const auto n = static_cast<Eigen::Index>(i);
@@ -44,7 +44,7 @@ RC_GTEST_PROP(RateFactors, AreTheMostLikelyOnes, ()) {
 }
 
 TEST(RateFactors, WhatNoRunShowsStaysAsUnsureAsItWas) {
-  RateFactors factors = prior_factors(kernel_rates("Hopper"));
+  RateFactors factors = prior_factors(kernel_rates(*load_machine("h100-sxm")));
   const double links = factors.error({0, 0, 0, 1, 0});
   factors.observe({1, 0, 0, 0, 0}, 0.1, 0.01);
   EXPECT_DOUBLE_EQ(factors.error({0, 0, 0, 1, 0}), links);

@@ -75,7 +75,7 @@ TEST(Stragglers, LengthenWhatComputesAndNothingElse) {
       Operator::matmul, DType::bf16, DType::bf16, DType::bf16, {8192, 4096, 4096}};
   const CostKey moved{
       Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {1 << 28, 1 << 28}};
-  const KernelRate variation = kernel_rates("Hopper").part_variation;
+  const KernelRate variation = kernel_rates(*load_machine("h100-sxm")).part_variation;
   for (const int ranks : {2, 8, 64}) {
     EXPECT_DOUBLE_EQ(ns(product, ranks),
                      ns(product, 1) * slowest_of(ranks, variation.value, 0).factor);

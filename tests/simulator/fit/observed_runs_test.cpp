@@ -31,7 +31,7 @@ Prediction predicted(const Job& job, const DeviceRates& rates) {
 }
 
 DeviceRates with_products(double factor) {
-  DeviceRates rates{"h100-sxm", prior_factors(kernel_rates("Hopper")), {}};
+  DeviceRates rates{"h100-sxm", prior_factors(kernel_rates(*load_machine("h100-sxm"))), {}};
   rates.factors.logarithm[static_cast<std::size_t>(Rate::product)] = std::log(factor);
   return rates;
 }
