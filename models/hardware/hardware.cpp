@@ -65,6 +65,10 @@ std::vector<Machine> instances(const std::vector<Machine>& parts) {
 
 }  // namespace
 
+double Machine::clock_share() const {
+  return clock_mhz > 0 && clock_mhz < boost_mhz ? clock_mhz / boost_mhz : 1;
+}
+
 double Machine::peak_flops(DType type) const {
   const double own = type == DType::fp8    ? fp8_flops
                      : type == DType::fp16 ? fp16_flops

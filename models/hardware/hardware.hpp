@@ -34,7 +34,9 @@ struct Machine {
   bool memory_is_estimate = false;
   double memory_bandwidth = 0;
   double bf16_flops = 0, fp16_flops = 0, fp8_flops = 0, tf32_flops = 0, fp32_flops = 0;  // dense
-  double measured_bf16_flops = 0;      // the best matrix product anyone reports
+  double measured_bf16_flops = 0;  // the best matrix product anyone reports
+  double boost_mhz = 0;            // the clock that those rates are of
+  double clock_mhz = 0;  // the highest one it is allowed, where that is a lower one; 0: boost_mhz
   std::int64_t multiprocessors = 132;  // default: an H100's
   Bytes l2_cache;
 
@@ -42,6 +44,12 @@ struct Machine {
   double host_bandwidth = 31.5e9;  // default: PCIe 4 x16
   std::int64_t gpus_per_node = 8;  // devices that reach each other without the network
   double network_bandwidth = 12.5e9;
+  // The first switch between nodes, on each rail where cards of a number share one: how many nodes it joins
+  // (0: all), how many times as much they have to it as it has to the others, and whether a run's nodes are
+  // taken switch by switch.
+  std::int64_t nodes_per_leaf = 0;
+  double oversubscription = 1;
+  bool is_scattered = false;
   double watts = 0;
 
   // What a host thread pays to launch one kernel. Assumed: no published table has it.
@@ -51,6 +59,8 @@ struct Machine {
   double usd_per_hour = 0;
   std::string price_kind, price_date;
 
+  // Of the clock that its rates are of, what it is allowed.
+  double clock_share() const;
   // Peak rate of matrix products; a type without units of its own is computed at fp32's rate.
   double peak_flops(DType type) const;
 

@@ -53,15 +53,20 @@ constexpr RateColumn kRates[] = {
     {"link_gb_s", &Machine::link_bandwidth, 1e9},
     {"host_gb_s", &Machine::host_bandwidth, 1e9},
     {"network_gb_s", &Machine::network_bandwidth, 1e9},
+    {"oversubscription", &Machine::oversubscription, 1},
     {"tdp_w", &Machine::watts, 1},
+    {"boost_mhz", &Machine::boost_mhz, 1},
+    {"clock_mhz", &Machine::clock_mhz, 1},
 };
 
 constexpr CountColumn kCounts[] = {
     {"multiprocessors", &Machine::multiprocessors},
     {"gpus_per_node", &Machine::gpus_per_node},
+    {"nodes_per_leaf", &Machine::nodes_per_leaf},
 };
 
-constexpr std::string_view kOtherColumns[] = {"marketed_gb", "usable_mib", "l2_mb", "launch_us"};
+constexpr std::string_view kOtherColumns[] = {"marketed_gb", "usable_mib", "l2_mb", "launch_us",
+                                              "placement"};
 constexpr std::string_view kNeeded[] = {"id", "memory_tb_s", "fp32_tflops"};
 
 std::vector<std::string_view> known_columns() {
@@ -113,6 +118,12 @@ class MachineReader {
     if (machine.compute_capability.empty() && is_by_nvidia && !is_tpu(machine)) {
       machine.compute_capability = kUsualCapability;
     }
+    const std::string_view placement = table_.at(row_, "placement");
+    machine.is_scattered = placement == "scattered";
+    if (!placement.empty() && placement != "packed" && !machine.is_scattered) {
+      wrong("placement", "is \"" + std::string(placement.substr(0, 60)) +
+                             "\"; expected \"packed\" or \"scattered\"");
+    }
     read_memory(machine);
     check(machine);
     if (error_) return tl::unexpected(*error_);
@@ -142,6 +153,10 @@ class MachineReader {
     if (machine.fp32_flops <= 0) wrong("fp32_tflops", "is missing; expected TFLOP/s");
     if (machine.host_bandwidth <= 0) wrong("host_gb_s", "is 0; expected GB/s");
     if (machine.network_bandwidth <= 0) wrong("network_gb_s", "is 0; expected GB/s");
+    if (machine.clock_mhz > 0 && machine.boost_mhz <= 0) {
+      wrong("clock_mhz", "has no boost_mhz beside it; expected the clock that the TFLOP/s are of");
+    }
+    if (machine.oversubscription < 1) wrong("oversubscription", "is below 1; expected 1 or more");
     if (machine.multiprocessors < 1) wrong("multiprocessors", "is below 1; expected 1 or more");
     if (machine.gpus_per_node < 1) wrong("gpus_per_node", "is below 1; expected 1 or more");
   }

@@ -38,10 +38,12 @@ double clock_under(double watts, double rated, double idle_share) {
   return std::pow(std::max(0.05, (watts - idle) / (rated - idle)), kClockOfPower);
 }
 
-// Of the peak.
+// Of the peak. A clock that is locked below what the power limit leaves draws less power than that.
 double sustained_share(const Machine& machine, const KernelRates& rates) {
-  return rates.best_product.value * rates.under_load.value *
-         clock_under(machine.watts, rates.rated_watts.value, rates.idle_power.value);
+  const double under_power =
+      rates.under_load.value *
+      clock_under(machine.watts, rates.rated_watts.value, rates.idle_power.value);
+  return rates.best_product.value * std::min(machine.clock_share(), under_power);
 }
 
 // As memory_kernels.csv has it.
@@ -71,7 +73,7 @@ double DeviceModel::sustained_product_flops(DType type) const {
   double peak = machine_.peak_flops(type);
   if (type == DType::fp8) peak = machine_.fp8_flops;
   if (type == DType::fp32 || peak <= 0) {
-    return machine_.fp32_flops *
+    return machine_.fp32_flops * machine_.clock_share() *
            std::min(1.0, rates_.fp32_product.value / factors_.factor(Rate::product));
   }
   const double share =
@@ -109,7 +111,7 @@ double DeviceModel::attention_flops(const CostKey& key, std::string_view name) c
   const auto reached = [&](double peak) {
     const double long_sequences =
         std::min(peak, std::min(peak * share, most) / factors_.factor(Rate::attention));
-    return long_sequences * heads * sequence / (sequence + half_rate);
+    return machine_.clock_share() * long_sequences * heads * sequence / (sequence + half_rate);
   };
   // Memory-efficient kernels make an fp32 product of three in TF32; what they do besides products is done
   // with twice the bytes.
@@ -139,7 +141,7 @@ double DeviceModel::kernel_ns(const CostKey& key, std::string_view name) const {
 double DeviceModel::memory_ns(const MemoryKernel& kernel, double bytes) const {
   const double streamed = bytes / bytes_per_ns_ / kernel.share;
   if (kernel.bytes_per_ns <= 0) return streamed;
-  const double own = bytes / (kernel.bytes_per_ns * multiprocessors_);
+  const double own = bytes / (kernel.bytes_per_ns * multiprocessors_ * machine_.clock_share());
   return joined(streamed, own * factors_.factor(Rate::memory));
 }
 

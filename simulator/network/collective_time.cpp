@@ -67,6 +67,9 @@ CollectiveNetwork::CollectiveNetwork(const Machine& machine, double node_bandwid
       host_gb_s_(machine.host_bandwidth / 1e9),
       node_gb_s_(nccl_.node_nic_gb_s),
       gpus_per_node_(machine.gpus_per_node),
+      nodes_per_leaf_(machine.nodes_per_leaf),
+      oversubscription_(machine.oversubscription),
+      is_scattered_(machine.is_scattered),
       has_bridges_(has_bridges(machine)) {
   if (node_bandwidth > 0) nccl_.node_nic_gb_s = node_gb_s_ = node_bandwidth / 1e9;
   network_ = torus_ ? kBetweenSlices : technology_of(machine, node_gb_s_ * 1e9, terms);
@@ -98,6 +101,17 @@ double CollectiveNetwork::network_gb_s(const GroupPlace& place) const {
   const double at_once = static_cast<double>(std::max(place.sharing_the_cards, place.fewest()));
   const double share = node_gb_s_ * here / at_once;
   return cards_.efficiency * std::min(share, reached);
+}
+
+// A ring over nodes taken switch by switch leaves each switch once, whose uplinks it has for itself. Over
+// scattered nodes every hop leaves, and others do likewise; in an exchange all leaves but what stays below.
+double CollectiveNetwork::crowding(Operator op, const GroupPlace& place) const {
+  if (nodes_per_leaf_ <= 0) return 1;
+  if (is_scattered_) return oversubscription_;
+  const auto below = static_cast<double>(nodes_per_leaf_), nodes = static_cast<double>(place.nodes);
+  if (nodes <= below) return 1;
+  const double leaving = op == Operator::all_to_all ? below * (1 - below / nodes) : 1;
+  return std::max(1.0, leaving * oversubscription_ / below);
 }
 
 bool CollectiveNetwork::chooses(Algorithm algorithm, Operator op, const GroupPlace& place) const {
@@ -149,7 +163,8 @@ CollectiveNetwork::Law CollectiveNetwork::law(Algorithm algorithm, Operator op,
   const double here = std::ceil(ranks / nodes), doublings = std::log2(nodes);
   const bool is_spread = place.nodes > 1, is_inside = place.ranks > place.nodes;
   const Inside links = inside(place);
-  const double between = is_spread ? network_gb_s(place) : std::numeric_limits<double>::infinity();
+  const double between = is_spread ? network_gb_s(place) / crowding(op, place)
+                                   : std::numeric_limits<double>::infinity();
   const double sent = sent_share(op, ranks);  // of the buffer, by each rank of a ring
   // On two nodes each sends its half of the sums and gets the other; in a tree of more, inner nodes
   // send and get twice that.

@@ -85,6 +85,9 @@ class CollectiveNetwork {
   Law torus_law(Operator op, const GroupPlace& place) const;
   Inside inside(const GroupPlace& place) const;
   double network_gb_s(const GroupPlace& place) const;
+  // How many times as long as through one switch what leaves a node takes, where switches have less to each
+  // other than to their nodes (Machine::nodes_per_leaf).
+  double crowding(Operator op, const GroupPlace& place) const;
   bool chooses(Algorithm algorithm, Operator op, const GroupPlace& place) const;
 
   NcclSystem nccl_;
@@ -94,7 +97,9 @@ class CollectiveNetwork {
   std::optional<Torus> torus_;         // in place of all of NCCL's algorithms
   double launch_us_ = 0, filling_bytes_ = 0;
   double link_gb_s_ = 0, host_gb_s_ = 0, node_gb_s_ = 0;
-  std::int64_t gpus_per_node_ = 1;
+  std::int64_t gpus_per_node_ = 1, nodes_per_leaf_ = 0;
+  double oversubscription_ = 1;
+  bool is_scattered_ = false;
   bool has_bridges_ = false;
 };
 

@@ -128,6 +128,15 @@ TEST_F(OwnCatalogue, ErrorsNameLineAndColumn) {
   write("id,memory_tb_s,fp32_tflops\nmine,0.5,10\n");
   EXPECT_EQ(load_machine(path_ + ":mine").error().field, "usable_mib");
 
+  const std::string needed = "id,usable_mib,memory_tb_s,fp32_tflops";
+  for (const auto& [column, text] : {std::pair{"placement", "anywhere"},
+                                     {"oversubscription", "0.5"},
+                                     {"clock_mhz", "1200"},
+                                     {"multiprocessors", "0"}}) {
+    write(needed + "," + column + "\nmine,1,0.5,10," + text + "\n");
+    EXPECT_EQ(load_machine(path_ + ":mine").error().field, column);
+  }
+
   write("id,usable_mib,memory_tb_s,fp32_tflops\nmine,1,0.5,10\n");
   EXPECT_EQ(load_machine(path_ + ":other").error().field, "other");
   EXPECT_FALSE(load_machine("/nowhere/x.csv:mine"));

@@ -65,6 +65,24 @@ TEST(DeviceModel, APowerLimitLowersTheClock) {
   EXPECT_DOUBLE_EQ(DeviceModel(h100).sustained_product_flops(DType::bf16), full);
 }
 
+// An H100 at 1200 of 1830 MHz needs no more than its power: products lose what the clock loses, beyond what
+// the power limit took anyway.
+TEST(DeviceModel, ALockedClockTakesThePlaceOfThePowerLimit) {
+  Machine h100 = part("h100-sxm");
+  const DeviceModel full(h100);
+  const double left_by_power = kernel_rates(h100).under_load.value;
+  const CostKey attention = bf16_key(Operator::attention, {1, 131072, 32, 8, 128});
+  for (const double clock : {1200.0, 1750.0, 1830.0, 2000.0}) {
+    h100.clock_mhz = clock;
+    const DeviceModel locked(h100);
+    EXPECT_NEAR(
+        locked.sustained_product_flops(DType::bf16) / full.sustained_product_flops(DType::bf16),
+        std::min(1.0, clock / 1830 / left_by_power), 1e-9);
+    EXPECT_NEAR(locked.kernel_ns(attention) / full.kernel_ns(attention),
+                std::max(1.0, 1830 / clock), 0.01);
+  }
+}
+
 TEST(DeviceModel, TellsTheKernelsOfAttentionApart) {
   const DeviceModel model(part("h100-sxm"));
   const CostKey key = bf16_key(Operator::attention, {1, 8192, 32, 8, 128});

@@ -382,7 +382,7 @@ TEST(Accelerator, ReportSaysWhatShareOfTheDataSheetWasReached) {
 TEST(DeviceNames, AreThoseOfDrivers) {
   EXPECT_EQ(machine_reported_as(kDevice)->id, "h100-sxm");
   EXPECT_EQ(machine_reported_as("A100-SXM4-40GB")->id, "a100-sxm-40");
-  EXPECT_FALSE(machine_reported_as("NVIDIA H800"));
+  EXPECT_FALSE(machine_reported_as("NVIDIA A800-SXM4-80GB"));
 }
 
 }  // namespace

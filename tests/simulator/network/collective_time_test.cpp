@@ -75,6 +75,28 @@ TEST(CollectiveTime, BetweenNodesByHand) {
   EXPECT_NEAR(us(a100, Operator::all_gather, kGibi, {16, 2}), 59 + 5592 + filled, 1);
 }
 
+// Switches of four nodes, which have half as much to each other as to their nodes.
+TEST(CollectiveTime, SwitchesThatAreOversubscribedSlowWhatLeavesThem) {
+  Machine machine = *load_machine("h100-sxm");
+  const double bytes = 1000 * kMebi;
+  const auto us_of = [&](Operator op, std::int64_t nodes) {
+    return us(CollectiveNetwork(machine, 0, round_terms()), op, bytes, {8 * nodes, nodes});
+  };
+  const double within = us_of(Operator::all_to_all, 4), ring = us_of(Operator::all_gather, 16),
+               exchange = us_of(Operator::all_to_all, 16);
+  machine.nodes_per_leaf = 4;
+  machine.oversubscription = 2;
+  EXPECT_DOUBLE_EQ(us_of(Operator::all_to_all, 4), within);
+  EXPECT_DOUBLE_EQ(us_of(Operator::all_gather, 16), ring);  // one node at a time leaves a switch
+  EXPECT_NEAR(us_of(Operator::all_to_all, 16) / exchange, 2 * 12.0 / 16, 0.05);
+  machine.is_scattered = true;
+  EXPECT_NEAR(us_of(Operator::all_gather, 16) / ring, 2, 0.2);
+  EXPECT_NEAR(us_of(Operator::all_to_all, 4) / within, 2, 0.1);
+  machine.is_scattered = false;
+  machine.nodes_per_leaf = 1;
+  EXPECT_NEAR(us_of(Operator::all_gather, 16) / ring, 2, 0.2);
+}
+
 TEST(CollectiveTime, OfAMeshIsThatOfItsLinks) {
   const CollectiveNetwork mi300x = network_of("mi300x");
   const auto bus = [&](std::int64_t ranks) {
