@@ -1,21 +1,17 @@
 // foreshard search: the best plan for a model, of a space of plans, on machines and sizes to choose from.
 #include <algorithm>
-#include <charconv>
 #include <ostream>
-#include <set>
 
 #include "cli/commands.hpp"
-#include "cli/common/cost_sources.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
-#include "cli/gpus.hpp"
+#include "cli/search_targets.hpp"
 #include "cli/search_text.hpp"
 #include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
 #include "models/question/question_json.hpp"
 #include "simulator/search/default_space.hpp"
-#include "simulator/search/prices.hpp"
 #include "simulator/search/search_report.hpp"
 #include "simulator/search/verification.hpp"
 #include "traces/processors.hpp"
@@ -27,8 +23,6 @@ using simulator::SearchAnswer;
 using simulator::SearchRequest;
 using simulator::SearchTarget;
 
-constexpr std::int64_t kMaxRanks = 1'000'000;
-
 class Search : public Command {
  public:
   CommandText text() const override;
@@ -39,83 +33,20 @@ class Search : public Command {
   Result<void> check_options() const;
   Result<SearchRequest> load_request();
   Result<Question> load_base();
-  Result<std::vector<int>> sizes() const;
-  Result<void> load_machines();
   Result<void> load_costs();
-  Result<void> load_prices();
-  Result<std::vector<SearchTarget>> targets(bool may_be_ours) const;
   Result<void> write_answers(const SearchRequest& request, const SearchAnswer& answer) const;
 
   JsonOutput json_;
-  std::string model_, machines_, gpus_ = "8", base_, space_, operators_, costs_, prices_, csv_,
-                                 svg_;
+  SearchTargets targets_;
+  std::string model_, base_, space_, operators_, costs_, csv_, svg_;
   std::string objective_ = "tokens_per_s";
-  std::optional<int> nodes_;
   std::optional<std::int64_t> device_memory_;
   std::int64_t tokens_per_step_ = 0;
   double budget_ = 0, train_tokens_ = 0;
   int top_ = 5;
   bool verifies_ = false, is_quiet_ = false, names_operators_ = true;
-  std::vector<Machine> loaded_machines_;
-  std::vector<std::string> machine_ids_;  // of those, as they were named
   std::optional<simulator::CostTable> loaded_costs_;
-  simulator::Prices loaded_prices_;
 };
-
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    parts.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-Result<std::vector<int>> Search::sizes() const {
-  std::vector<int> sizes;
-  for (const std::string& part : parts_of(gpus_)) {
-    int size = 0;
-    const auto read = std::from_chars(part.data(), part.data() + part.size(), size);
-    const bool is_number = read.ec == std::errc() && read.ptr == part.data() + part.size();
-    if (!is_number || size < 1 || size > kMaxRanks) {
-      return fail("", "--gpus",
-                  "has '" + part + "'; expected numbers of GPUs with commas, such as 8,16,64");
-    }
-    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
-  }
-  return sizes;
-}
-
-// Those that were named, or else the one that the costs' runs were observed on.
-Result<void> Search::load_machines() {
-  std::string names = machines_;
-  if (names.empty() && loaded_costs_ && loaded_costs_->rates) names = loaded_costs_->rates->machine;
-  if (names.empty()) return {};
-  std::set<std::string> loaded;
-  for (const std::string& name : parts_of(names)) {
-    if (name.empty()) {
-      return fail("", "--machines", "has ''; expected names with commas, such as h100-sxm,h200");
-    }
-    if (!loaded.insert(name).second) continue;
-    auto machine = load_machine(name);
-    if (!machine) return tl::unexpected(machine.error());
-    const bool is_there =
-        std::any_of(loaded_machines_.begin(), loaded_machines_.end(),
-                    [&](const Machine& other) { return other.id == machine->id; });
-    if (is_there) {
-      return fail("", "--machines",
-                  "has two machines named " + machine->id + "; expected a name for each");
-    }
-    if (loaded_costs_) {
-      auto ok = check_costs_are_of(*machine, *loaded_costs_, costs_);
-      if (!ok) return ok;
-    }
-    loaded_machines_.push_back(std::move(*machine));
-    machine_ids_.push_back(name);
-  }
-  return {};
-}
 
 Result<void> Search::load_costs() {
   if (costs_.empty()) return {};
@@ -123,78 +54,6 @@ Result<void> Search::load_costs() {
   if (!costs) return tl::unexpected(costs.error());
   loaded_costs_ = std::move(*costs);
   return {};
-}
-
-// Machines without a price of their own have the catalogue's, and the user is told.
-Result<void> Search::load_prices() {
-  if (prices_.empty()) return {};
-  auto prices = simulator::load_prices(prices_);
-  if (!prices) return tl::unexpected(prices.error());
-  loaded_prices_ = std::move(*prices);
-  for (const auto& [name, price] : loaded_prices_) {
-    const bool is_there =
-        std::any_of(loaded_machines_.begin(), loaded_machines_.end(),
-                    [&, &id = name](const Machine& machine) { return machine.id == id; });
-    if (!is_there && !load_machine(name)) {
-      return fail(prices_, "machine",
-                  "'" + name +
-                      "' is no machine of this search or of the catalogue; expected a "
-                      "name that `foreshard list machines` prints, or one of --machines");
-    }
-  }
-  for (const Machine& machine : loaded_machines_) {
-    if (loaded_prices_.contains(machine.id)) continue;
-    const simulator::Price price = simulator::price_of(machine, {});
-    warn(prices_ + " has no price of " + machine.id + "; " +
-         (price.usd_per_hour > 0 ? formatted("the catalogue's counts, %.2f US dollars (%s)",
-                                             price.usd_per_hour, price.source.c_str())
-                                 : std::string("its plans have no cost")));
-  }
-  return {};
-}
-
-// The fewest nodes over which so many GPUs are spread evenly.
-int fewest_nodes(int gpus, const Machine& machine) {
-  int nodes = 1;
-  while (gpus % nodes != 0 || gpus / nodes > machine.gpus_per_node) ++nodes;
-  return nodes;
-}
-
-// `may_be_ours`: some plan may have Foreshard's operators.
-Result<std::vector<SearchTarget>> Search::targets(bool may_be_ours) const {
-  const auto all_sizes = sizes();
-  if (!all_sizes) return tl::unexpected(all_sizes.error());
-  std::vector<SearchTarget> found;
-  std::string why;
-  for (const int gpus : *all_sizes) {
-    if (nodes_ && gpus % *nodes_ != 0) {
-      why = std::to_string(gpus) + " GPUs cannot be spread evenly over " + std::to_string(*nodes_) +
-            " nodes";
-      continue;
-    }
-    if (loaded_machines_.empty()) found.push_back({nullptr, gpus, nodes_.value_or(0)});
-    for (std::size_t m = 0; m < loaded_machines_.size(); ++m) {
-      const Machine& machine = loaded_machines_[m];
-      if (nodes_ && gpus / *nodes_ > machine.gpus_per_node) {
-        why = std::to_string(gpus) + " GPUs on " + std::to_string(*nodes_) +
-              " nodes are more than " + std::to_string(machine.gpus_per_node) + " on a node of " +
-              machine.id;
-        continue;
-      }
-      SearchTarget target{&machine, gpus, nodes_.value_or(fewest_nodes(gpus, machine)),
-                          simulator::price_of(machine, loaded_prices_).usd_per_hour};
-      target.machine_id = machine_ids_[m];
-      if (may_be_ours && !is_tpu(machine)) {
-        const auto device = own_device("cuda", {}, machine);
-        if (!device) return tl::unexpected(device.error());
-        target.own_device = *device;
-      }
-      found.push_back(std::move(target));
-    }
-  }
-  if (found.empty())
-    return fail("", "--nodes", why + "; expected a number of nodes that holds them");
-  return found;
 }
 
 // The question that the space varies. Which machines there are decides its subject; that of each target is
@@ -216,7 +75,7 @@ Result<Question> Search::load_base() {
   RecordedBy recorded;
   if (loaded_costs_) recorded.operators = operators_in(loaded_costs_->question);
   const auto is_gpu = [](const Machine& machine) { return !is_tpu(machine); };
-  const auto& machines = loaded_machines_;
+  const auto& machines = targets_.machines();
   const auto gpu = std::find_if(machines.begin(), machines.end(), is_gpu);
   if (!machines.empty()) recorded.machine = gpu == machines.end() ? machines.front() : *gpu;
   if (machines.empty() && loaded_costs_ && loaded_costs_->is_accelerator) {
@@ -240,7 +99,7 @@ Result<void> Search::check_options() const {
 Result<SearchRequest> Search::load_request() {
   SearchRequest request;
   if (auto ok = load_costs(); !ok) return tl::unexpected(ok.error());
-  if (auto ok = load_machines(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = targets_.load(loaded_costs_, costs_); !ok) return tl::unexpected(ok.error());
   auto base = load_base();
   if (!base) return tl::unexpected(base.error());
   request.base = std::move(*base);
@@ -261,19 +120,20 @@ Result<SearchRequest> Search::load_request() {
                 "varies, but --tokens-per-step decides it; expected one of the two");
   }
   request.costs = loaded_costs_ ? &*loaded_costs_ : nullptr;
-  if (auto ok = load_prices(); !ok) return tl::unexpected(ok.error());
   request.names_operators = names_operators_;
   const bool may_be_ours =
       request.base.plan.operators == OperatorSetName::foreshard || varies("operators");
-  auto all_targets = targets(may_be_ours);
+  auto all_targets = targets_.targets(request.base, may_be_ours);
   if (!all_targets) return tl::unexpected(all_targets.error());
   request.targets = std::move(*all_targets);
   const bool has_price = std::any_of(request.targets.begin(), request.targets.end(),
-                                     [](const SearchTarget& t) { return t.usd_per_hour > 0; });
-  if (!has_price && (budget_ > 0 || objective_ == "cost")) {
+                                     [](const SearchTarget& t) { return t.rent.usd_per_hour > 0; });
+  const bool needs_prices = budget_ > 0 || objective_ == "cost";
+  if (!has_price && needs_prices) {
     return fail("", budget_ > 0 ? "--budget" : "--objective",
                 "needs a price, and the catalogue has none of these machines; expected --prices");
   }
+  request.warnings = targets_.warnings(request.targets, needs_prices);
   request.device_memory = device_memory_;
   if (tokens_per_step_ > 0) request.tokens_per_step = tokens_per_step_;
   request.objective = objective_ == "cost"   ? simulator::Objective::cost
@@ -341,17 +201,7 @@ CommandText Search::text() const {
 
 void Search::add_to(Options& options) {
   options.model(model_);
-  options.text(
-      "--machines", machines_,
-      {"MACHINES",
-       "machines to choose from, with commas: names that `foreshard list machines` prints, "
-       "or FILE.csv:ID",
-       false, "that of the costs, or this one"});
-  options.text("--gpus", gpus_,
-               {"GPUS", "numbers of GPUs to choose from, with commas", false, gpus_});
-  options.whole_number("--nodes", nodes_, {1, kMaxRanks},
-                       {"NODES", "number of nodes that the GPUs are spread over evenly", false,
-                        "the fewest that hold them"});
+  targets_.add_to(options);
   options.input("--base", base_,
                 {"PLAN", "plan that the space varies", false,
                  "each key's own default, see `foreshard plan --defaults`"});
@@ -371,10 +221,6 @@ void Search::add_to(Options& options) {
   options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
-  options.input(
-      "--prices", prices_,
-      {"PRICES", "CSV file with the columns machine and usd_per_hour, the price of one GPU's hour",
-       false, "the catalogue's"});
   options.number("--train-tokens", train_tokens_, 1e18,
                  {"TOKENS", "tokens of the whole training, for its time and cost", false, "none"});
   options.number("--budget", budget_, 1e15,

@@ -1,6 +1,8 @@
 #include "cli/search_text.hpp"
 
+#include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "models/base/figures.hpp"
 #include "models/question/question_text.hpp"
@@ -14,25 +16,63 @@ using simulator::FoundPlan;
 using simulator::SearchAnswer;
 using simulator::SearchRequest;
 
+// Indented lines, none of which ends within a value.
 std::string values_of(const FoundPlan& plan, const std::set<std::string>& keys) {
-  std::string text;
+  const std::string indent(6, ' ');
+  std::string text, line = indent;
   for (const std::string& key : keys) {
-    text += (text.empty() ? "" : ", ") + key + " = " + plan.values.at(key);
+    const std::string value = key + " = " + plan.values.at(key);
+    if (line != indent && line.size() + 2 + value.size() > profiler::report_width()) {
+      text += line + ",\n";
+      line = indent;
+    }
+    line += (line == indent ? "" : ", ") + value;
+  }
+  return line == indent ? text : text + line + "\n";
+}
+
+std::string usd(std::optional<double> amount) {
+  return amount ? formatted("%.3f", *amount) : "-";
+}
+
+// Below each plan the keys in which the plans differ.
+std::string table(const std::vector<FoundPlan>& plans) {
+  const std::set<std::string> keys = simulator::keys_that_differ(plans);
+  profiler::TextTable table({"on", "step", "tokens/s", "reserved", "$/M tokens"}, {0});
+  for (const FoundPlan& plan : plans) {
+    table.add({simulator::target_name(plan.target), duration(plan.step_time.count()),
+               formatted("%.0f", plan.tokens_per_s), binary_bytes(plan.peak_reserved),
+               usd(plan.usd_per_million_tokens)});
+  }
+  std::istringstream lines(table.text());
+  std::string text, line;
+  std::getline(lines, line);
+  text += line + "\n";
+  for (const FoundPlan& plan : plans) {
+    std::getline(lines, line);
+    text += line + "\n" + values_of(plan, keys);
   }
   return text;
 }
 
-std::string table(const std::vector<FoundPlan>& plans) {
-  const std::set<std::string> keys = simulator::keys_that_differ(plans);
-  profiler::TextTable table({"on", "step", "tokens/s", "reserved", "$/M tokens", "what differs"},
-                            {0, 5});
-  for (const FoundPlan& plan : plans) {
-    table.add({simulator::target_name(plan.target), duration(plan.step_time.count()),
-               formatted("%.0f", plan.tokens_per_s), binary_bytes(plan.peak_reserved),
-               plan.usd_per_million_tokens ? formatted("%.3f", *plan.usd_per_million_tokens) : "-",
-               values_of(plan, keys)});
+// Of every instance whose price counts in these lists.
+std::string prices(const SearchAnswer& answer) {
+  std::vector<std::string> texts;
+  for (const auto* plans : {&answer.top, &answer.pareto, &answer.pareto_cost}) {
+    for (const FoundPlan& plan : *plans) {
+      const simulator::Rent& rent = plan.target.rent;
+      if (rent.kind.empty()) continue;
+      std::string text = rent.instance +
+                         formatted(" at $%.2f an hour (",
+                                   rent.usd_per_hour / static_cast<double>(rent.instances)) +
+                         rent.kind + (rent.region.empty() ? "" : " " + rent.region) + ", " +
+                         rent.date + "; " + rent.source + ")";
+      if (std::find(texts.begin(), texts.end(), text) == texts.end())
+        texts.push_back(std::move(text));
+    }
   }
-  return table.text();
+  if (texts.empty()) return "";
+  return "\n" + profiler::wrap("Prices, of whole instances: " + profiler::join(texts, "; ") + ".");
 }
 
 std::string counts(const SearchAnswer& answer) {
@@ -44,6 +84,14 @@ std::string counts(const SearchAnswer& answer) {
          (answer.over_budget > 0 ? "; " + number(answer.over_budget) + " over budget" : "") +
          ".\n" +
          formatted("%.0f plans predicted a second and core.\n", answer.plans_per_s_per_core());
+}
+
+// With the band of the step time.
+std::string cost(const FoundPlan& plan) {
+  if (!plan.usd_per_million_tokens) return "";
+  return ", $" + usd(plan.usd_per_million_tokens) + " for a million tokens (90 %: $" +
+         usd(plan.usd_per_million_tokens_at(plan.step_time_low)) + " to $" +
+         usd(plan.usd_per_million_tokens_at(plan.step_time_high)) + ")";
 }
 
 std::string training(const SearchRequest& request, const FoundPlan& best) {
@@ -76,29 +124,32 @@ std::string asked(const SearchRequest& request) {
 
 std::string search_text(const SearchRequest& request, const SearchAnswer& answer) {
   if (answer.top.empty()) {
-    return asked(request) + counts(answer) + (answer.over_budget > 0 ? "No plan that fits is within the budget.\n"
-                             : answer.fitting > 0   ? "The step times are unknown.\n"
-                                                    : "No plan fits.\n");
+    return asked(request) + counts(answer) +
+           (answer.over_budget > 0 ? "No plan that fits is within the budget.\n"
+            : answer.fitting > 0   ? "The step times are unknown.\n"
+                                   : "No plan fits.\n");
   }
   const FoundPlan& best = answer.top.front();
   std::string text = asked(request) + counts(answer);
-  text += formatted(
-      "\nThe best plan for %s is on %s: a step takes %s (90 %%: %s to %s), %.0f tokens/s, "
-      "%s reserved.\n",
-      request.base.model.name.c_str(), simulator::target_name(best.target).c_str(),
-      duration(best.step_time.count()).c_str(), duration(best.step_time_low.count()).c_str(),
-      duration(best.step_time_high.count()).c_str(), best.tokens_per_s,
-      binary_bytes(best.peak_reserved).c_str());
+  text +=
+      "\n" +
+      profiler::wrap(formatted(
+          "The best plan for %s is on %s: a step takes %s (90 %%: %s to %s), %.0f tokens/s, "
+          "%s reserved%s.",
+          request.base.model.name.c_str(), simulator::target_name(best.target).c_str(),
+          duration(best.step_time.count()).c_str(), duration(best.step_time_low.count()).c_str(),
+          duration(best.step_time_high.count()).c_str(), best.tokens_per_s,
+          binary_bytes(best.peak_reserved).c_str(), cost(best).c_str()));
   for (const auto& [key, value] : best.values) text += "  " + key + " = " + value + "\n";
   text += training(request, best);
   const std::string runner_up = simulator::runner_up_text(answer, request.objective);
-  if (!runner_up.empty()) text += profiler::wrap(runner_up) + "\n";
+  if (!runner_up.empty()) text += profiler::wrap(runner_up);
   text += "\nBest plans:\n" + table(answer.top);
   text += "\nMost tokens/s for the memory:\n" + table(answer.pareto);
   if (!answer.pareto_cost.empty()) {
     text += "\nMost tokens/s for the money:\n" + table(answer.pareto_cost);
   }
-  return text;
+  return text + prices(answer);
 }
 
 }  // namespace foreshard::cli

@@ -40,9 +40,9 @@ OperatorSetName operators_of(const Asked& asked, const RecordedBy& recorded,
   return is_tpu(*machine) ? OperatorSetName::xla : OperatorSetName::pytorch_eager;
 }
 
-// Known where the ranks fill the nodes evenly; the others are filled one after another. What a node of an
-// unknown machine holds is for hybrid sharding to be told.
-int nodes_of(const Question& question) {
+}  // namespace
+
+int filled_nodes(const Question& question) {
   const ShardingPlan& sharding = question.plan.sharding;
   const bool is_hybrid = sharding.strategy == Strategy::hybrid_shard ||
                          sharding.strategy == Strategy::hybrid_shard_zero2;
@@ -50,8 +50,6 @@ int nodes_of(const Question& question) {
   const int nodes = node_count(question);
   return question.ranks % nodes == 0 ? nodes : 0;
 }
-
-}  // namespace
 
 Plan default_plan(OperatorSetName operators, const LlamaConfig& model) {
   constexpr std::int64_t kLongest = 8192;
@@ -111,7 +109,7 @@ Result<Question> question_of(const Asked& asked, const RecordedBy& recorded,
     question.own_device = *traits;
   }
   question.ranks = asked.ranks;
-  question.nodes = asked.nodes ? *asked.nodes : nodes_of(question);
+  question.nodes = asked.nodes ? *asked.nodes : filled_nodes(question);
   question.model_path = asked.model;
   question.machine_id = asked.machine;
   question.costs = asked.costs;

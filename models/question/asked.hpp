@@ -47,6 +47,11 @@ using OwnDevice =
 Result<Question> question_of(const Asked& asked, const RecordedBy& recorded,
                              const OwnDevice& own_device);
 
+// Over how many nodes a question's ranks are spread evenly where nobody says how many nodes there are: they fill
+// the fewest that hold them. 0: the last one stays partly empty, or what a node holds is not known and hybrid
+// sharding has to be told.
+int filled_nodes(const Question& question);
+
 // The plan that holds on a subject where a plan file is silent.
 Plan default_plan(OperatorSetName operators, const LlamaConfig& model);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/hardware/instances.hpp"
 #include "models/plan/plan_keys.hpp"
 #include "models/plan/plan_words.hpp"
 #include "models/sharding/compiled_blocks.hpp"
@@ -256,6 +257,10 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   if (auto ok = check_runtime(plan, plan_file); !ok) return tl::unexpected(ok.error());
   if (auto ok = check_pytorch_support(plan, plan_file); !ok) return tl::unexpected(ok.error());
   job.warnings = settings_without_effect(plan);
+  if (job.machine) {
+    std::string sentence = missing_network(*job.machine, node_count(job));
+    if (!sentence.empty()) job.warnings.push_back(std::move(sentence));
+  }
   if (describes_pytorch(plan.operators) && plan.allocator.expandable_segments && job.machine &&
       !has_expandable_segments(*job.machine, plan.pytorch)) {
     job.warnings.push_back(

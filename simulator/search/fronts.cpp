@@ -12,9 +12,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 }  // namespace
 
 std::optional<double> usd_per_million_tokens(const SearchTarget& target, double tokens_per_s) {
-  if (target.usd_per_hour <= 0 || tokens_per_s <= 0) return {};
+  if (target.rent.usd_per_hour <= 0 || tokens_per_s <= 0) return {};
   constexpr double kSecondsPerHour = 3600, kMillion = 1e6;
-  return target.usd_per_hour * target.gpus / kSecondsPerHour / tokens_per_s * kMillion;
+  return target.rent.usd_per_hour / kSecondsPerHour / tokens_per_s * kMillion;
 }
 
 double loss_of(Objective objective, const SearchTarget& target, double tokens_per_s,

@@ -1,10 +1,47 @@
 #include "simulator/search/prices.hpp"
 
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
 #include "models/base/csv.hpp"
 #include "models/base/text_file.hpp"
+#include "models/base/units.hpp"
 #include "models/hardware/csv_numbers.hpp"
 
 namespace foreshard::simulator {
+namespace {
+
+std::int64_t instances_for(std::int64_t gpus, std::int64_t nodes, const Instance& instance) {
+  if (gpus % nodes != 0) return ceil_divide(gpus, instance.gpus);
+  return nodes * ceil_divide(gpus / nodes, instance.gpus);
+}
+
+// By prices of the kind or, where there are none, by those of the first kind that there are.
+Rent cheapest(const std::vector<const Instance*>& instances, int gpus, int nodes, PriceKind kind) {
+  Rent best;
+  for (const Instance* const instance : instances) {
+    for (const Price& price : instance->prices) {
+      const std::int64_t count = instances_for(gpus, nodes, *instance);
+      const Rent rent{price.usd_per_hour * static_cast<double>(count),
+                      instance->id,
+                      count,
+                      std::string(word(price.kind)),
+                      price.region,
+                      price.date,
+                      price.source};
+      const auto rank = [&](const Rent& of) {
+        const bool is_of_kind = of.kind == word(kind);
+        const auto place = std::find(kPriceKinds.begin(), kPriceKinds.end(), of.kind);
+        return std::tuple(!is_of_kind, place, of.usd_per_hour);
+      };
+      if (best.kind.empty() || rank(rent) < rank(best)) best = rent;
+    }
+  }
+  return best;
+}
+
+}  // namespace
 
 Result<Prices> parse_prices(std::string_view csv, const std::string& file) {
   const auto table = parse_csv(csv, file);
@@ -37,22 +74,25 @@ Result<Prices> load_prices(const std::string& path) {
   return parse_prices(*text, path);
 }
 
-Price price_of(const Machine& machine, const Prices& prices) {
-  if (const auto own = prices.find(machine.id); own != prices.end())
-    return {own->second, "--prices"};
-  const auto catalogued = [](const Machine& of) {
-    return Price{of.usd_per_hour, of.id + ", " + of.price_kind + ", " + of.price_date};
-  };
-  if (machine.usd_per_hour > 0) return catalogued(machine);
-  const Machine* cheapest = nullptr;
-  for (const Machine& other : bundled_machines()) {
-    const bool has_the_part = other.usd_per_hour > 0 && other.name == machine.name &&
-                              other.gpus_per_node == machine.gpus_per_node;
-    if (has_the_part && (cheapest == nullptr || other.usd_per_hour < cheapest->usd_per_hour)) {
-      cheapest = &other;
+Rent rent_of(const Machine& machine, int gpus, int nodes, PriceKind kind, const Prices& prices) {
+  const Instance* const own = instance_of(machine);
+  if (const auto price = prices.find(machine.id); price != prices.end()) {
+    Rent rent{price->second * gpus, "", 0, "", "", "", "--prices"};
+    if (own == nullptr) return rent;
+    rent.instance = own->id;
+    rent.instances = instances_for(gpus, nodes, *own);
+    rent.usd_per_hour = price->second * static_cast<double>(rent.instances * own->gpus);
+    return rent;
+  }
+  if (own != nullptr) return cheapest({own}, gpus, nodes, kind);
+  std::vector<const Instance*> with_the_part;
+  for (const Instance& instance : rented_instances()) {
+    const bool holds_a_node = instance.reach * nodes >= gpus;
+    if (instance.part == machine.id && holds_a_node && (nodes == 1 || instance.has_network)) {
+      with_the_part.push_back(&instance);
     }
   }
-  return cheapest == nullptr ? Price{} : catalogued(*cheapest);
+  return cheapest(with_the_part, gpus, nodes, kind);
 }
 
 }  // namespace foreshard::simulator

@@ -1,12 +1,16 @@
-// What an hour of a GPU costs, in US dollars.
+// What an hour of so many GPUs costs, in US dollars. Instances of clouds are rented whole, and over several
+// nodes only those that a network joins; a part is rented as the cheapest instance that has it. Prices of
+// different kinds (models/hardware/instances.hpp) do not compete: one kind is asked for, and another one
+// counts only where no price of that kind is known.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "models/base/error.hpp"
-#include "models/hardware/hardware.hpp"
+#include "models/hardware/instances.hpp"
 
 namespace foreshard::simulator {
 
@@ -15,13 +19,15 @@ using Prices = std::map<std::string, double>;
 Result<Prices> parse_prices(std::string_view csv, const std::string& file);
 Result<Prices> load_prices(const std::string& path);
 
-struct Price {
-  double usd_per_hour = 0;  // 0: unknown
-  std::string source;       // "gpu_8x_h100_sxm5, on-demand, 2026-03"; "": unknown
+struct Rent {
+  double usd_per_hour = 0;     // of all that is rented; 0: unknown
+  std::string instance = {};   // "": none, the price is one's own and of a part
+  std::int64_t instances = 0;  // how many of it
+  std::string kind = {};       // word of a PriceKind; "": one's own price
+  std::string region = {}, date = {}, source = {};
 };
 
-// From `prices`, or else the catalogue's: of an instance its own, of a part that of the cheapest instance
-// with as many of them in a node.
-Price price_of(const Machine& machine, const Prices& prices);
+// `gpus` are spread over `nodes` evenly, or fill them. By `prices`, or else by the catalogue.
+Rent rent_of(const Machine& machine, int gpus, int nodes, PriceKind kind, const Prices& prices);
 
 }  // namespace foreshard::simulator

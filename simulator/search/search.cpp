@@ -31,6 +31,7 @@ class Search {
 
   Result<SearchAnswer> run() {
     const auto start = std::chrono::steady_clock::now();
+    answer_.warnings = request_.warnings;
     const std::clock_t work_start = std::clock();
     const bool is_bounded =
         request_.bounding == Bounding::always ||

@@ -20,6 +20,7 @@
 #include "models/plan/plan_space.hpp"
 #include "models/sharding/question.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/search/prices.hpp"
 
 namespace foreshard::simulator {
 
@@ -27,11 +28,14 @@ namespace foreshard::simulator {
 struct SearchTarget {
   const Machine* machine = nullptr;  // null: that of the costs, or this one
   int gpus = 1;
-  int nodes = 0;                 // over which they are spread evenly; 0: unknown
-  double usd_per_hour = 0;       // of one GPU; 0: unknown
+  int nodes = 0;                 // as of a question: over which they are spread evenly
+  Rent rent = {};                // what its GPUs cost
   std::string machine_id = {};   // as it was named
   DeviceTraits own_device = {};  // what Foreshard's operators run on
 };
+
+// How many nodes its GPUs are on; 0: not known.
+int node_count(const SearchTarget& target);
 
 enum class Objective : std::uint8_t { tokens_per_s, time, cost };
 enum class Bounding : std::uint8_t { where_many, always, never };
@@ -42,6 +46,7 @@ struct SearchRequest {
   std::string base_file;        // used in messages only
   std::vector<PlanAxis> space;  // what varies over `base`
   std::vector<SearchTarget> targets;
+  std::vector<std::string> warnings;  // of what was asked, for the answer
   const CostTable* costs = nullptr;
   std::optional<std::int64_t> device_memory;    // bytes per GPU; nothing: the machine's
   std::optional<std::int64_t> tokens_per_step;  // accumulation is what makes it so
@@ -70,6 +75,13 @@ struct FoundPlan {
   double tokens_per_s = 0;
   std::int64_t peak_reserved = 0;                // bytes, of the rank that reserves most
   std::optional<double> usd_per_million_tokens;  // where the price is known
+
+  // That of a step that takes so long instead.
+  std::optional<double> usd_per_million_tokens_at(Nanoseconds step) const {
+    if (!usd_per_million_tokens) return {};
+    return *usd_per_million_tokens * static_cast<double>(step.count()) /
+           static_cast<double>(step_time.count());
+  }
 };
 
 struct SearchAnswer {
@@ -83,7 +95,7 @@ struct SearchAnswer {
   std::vector<FoundPlan> top;          // best first
   std::vector<FoundPlan> pareto;       // most tokens/s against least reserved memory, fastest first
   std::vector<FoundPlan> pareto_cost;  // most tokens/s against least cost, of those with a price
-  std::vector<std::string> warnings;   // targets on which no plan of the space can run, and why
+  std::vector<std::string> warnings;   // the request's, and targets without a plan, and why
 
   double plans_per_s_per_core() const {
     return processor_seconds > 0 ? static_cast<double>(predicted) / processor_seconds : 0;

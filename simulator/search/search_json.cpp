@@ -14,6 +14,27 @@ ordered_json value_json(const std::string& spelt) {
   return value.is_discarded() ? ordered_json(spelt) : value;
 }
 
+ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
+ordered_json rent_json(const Rent& rent) {
+  if (rent.usd_per_hour <= 0) return nullptr;
+  ordered_json out = {{"usd_per_hour", rent.usd_per_hour},
+                      {"instance", text_or_null(rent.instance)},
+                      {"instances", nullptr},
+                      {"price_kind", text_or_null(rent.kind)},
+                      {"region", text_or_null(rent.region)},
+                      {"date", text_or_null(rent.date)},
+                      {"source", rent.source}};
+  if (rent.instances > 0) out["instances"] = rent.instances;
+  return out;
+}
+
+ordered_json number_or_null(std::optional<double> number) {
+  return number ? ordered_json(*number) : ordered_json(nullptr);
+}
+
 ordered_json found_json(const FoundPlan& found) {
   ordered_json values = ordered_json::object();
   for (const auto& [key, value] : found.values) values[key] = value_json(value);
@@ -26,13 +47,15 @@ ordered_json found_json(const FoundPlan& found) {
                       {"step_time_low_ns", found.step_time_low.count()},
                       {"step_time_high_ns", found.step_time_high.count()},
                       {"tokens_per_s", found.tokens_per_s},
-                      {"cost_per_million_tokens", nullptr},
+                      {"cost_per_million_tokens", number_or_null(found.usd_per_million_tokens)},
+                      {"cost_per_million_tokens_low",
+                       number_or_null(found.usd_per_million_tokens_at(found.step_time_low))},
+                      {"cost_per_million_tokens_high",
+                       number_or_null(found.usd_per_million_tokens_at(found.step_time_high))},
+                      {"rent", rent_json(found.target.rent)},
                       {"peak_reserved_bytes", found.peak_reserved}};
   if (found.target.machine != nullptr) out["machine"] = found.target.machine->id;
-  if (found.target.nodes > 0) out["nodes"] = found.target.nodes;
-  if (found.usd_per_million_tokens) {
-    out["cost_per_million_tokens"] = *found.usd_per_million_tokens;
-  }
+  if (const int nodes = node_count(found.target); nodes > 0) out["nodes"] = nodes;
   return out;
 }
 

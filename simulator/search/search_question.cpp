@@ -7,6 +7,11 @@
 
 namespace foreshard::simulator {
 
+int node_count(const SearchTarget& target) {
+  if (target.nodes > 0 || target.machine == nullptr) return target.nodes;
+  return static_cast<int>(ceil_divide(target.gpus, target.machine->gpus_per_node));
+}
+
 Question question_on(const SearchRequest& request, const SearchTarget& target, const Plan& plan) {
   Question question = request.base;
   question.plan = plan;

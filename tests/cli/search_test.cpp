@@ -1,6 +1,7 @@
 // `foreshard search`: its answers agree with `predict`, its files with its answers; bad spaces, prices
 // and sizes are named.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,21 @@ TEST(Search, ItsPlanFilePredictsWhatItSays) {
   EXPECT_EQ(prediction["ranks_memory"][0]["peak_reserved_bytes"], best["peak_reserved_bytes"]);
 }
 
+// 11 are 8 and 3: no number of nodes but 1 and 11 divides them.
+TEST(Search, FillsNodesAsAPredictionDoes) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  for (const char* gpus : {"11", "12", "20"}) {
+    const json best =
+        place.run_json(search({"--space", "space.toml", "--gpus", gpus, "--verify"}))["best"];
+    place.write("best.toml", best["plan"]);
+    const json prediction = place.run_json({"predict", "--model", "model", "--plan", "best.toml",
+                                            "--ranks", gpus, "--machine", "h100-sxm"});
+    EXPECT_EQ(prediction["step_time_ns"], best["step_time_ns"]) << gpus;
+    EXPECT_EQ(prediction["question"]["nodes"], best["nodes"]) << gpus;
+  }
+}
+
 TEST(Search, WritesATableAndAPicture) {
   const Workplace place;
   place.write("space.toml", kSpace);
@@ -87,6 +103,76 @@ TEST(Search, PricesAreOnesOwnOrTheCatalogues) {
 
   const json catalogue = place.run_json(search({"--space", "space.toml"}));
   EXPECT_TRUE(catalogue["best"]["cost_per_million_tokens"].is_number());
+}
+
+double usd_per_hour(const json& plan) {
+  return plan["cost_per_million_tokens"].get<double>() * plan["tokens_per_s"].get<double>() * 3600 /
+         1e6;
+}
+
+TEST(Search, InstancesArePaidWhole) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const auto best = [&](const char* gpus) {
+    return place.run_json(
+        search({"--space", "space.toml", "--machines", "p5.48xlarge", "--gpus", gpus}))["best"];
+  };
+  const json one = best("8"), part = best("4"), more = best("12");
+  EXPECT_EQ(one["rent"]["instances"], 1);
+  EXPECT_EQ(one["rent"]["price_kind"], "on-demand");
+  EXPECT_TRUE(one["rent"]["source"].is_string() && one["rent"]["date"].is_string());
+  EXPECT_NEAR(usd_per_hour(one), one["rent"]["usd_per_hour"], 1e-6);
+  EXPECT_NEAR(usd_per_hour(part), usd_per_hour(one), 1e-6);
+  EXPECT_NEAR(usd_per_hour(more), 2 * usd_per_hour(one), 1e-6);
+  EXPECT_LT(one["cost_per_million_tokens_low"], one["cost_per_million_tokens"]);
+  EXPECT_GT(one["cost_per_million_tokens_high"], one["cost_per_million_tokens"]);
+}
+
+TEST(Search, PricesOfOneKindCount) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const auto answer = [&](const char* machine, const char* kind) {
+    return place.run_json(search(
+        {"--space", "space.toml", "--machines", machine, "--gpus", "8", "--price-kind", kind}));
+  };
+  EXPECT_GT(usd_per_hour(answer("p5en.48xlarge", "on-demand")["best"]),
+            usd_per_hour(answer("p5en.48xlarge", "spot")["best"]));
+  EXPECT_TRUE(answer("p5en.48xlarge", "on-demand")["warnings"].empty());
+  const json other = answer("p5e.48xlarge", "on-demand");
+  EXPECT_EQ(other["best"]["rent"]["price_kind"], "capacity-block");
+  EXPECT_NE(other["warnings"].dump().find("no on-demand price of p5e.48xlarge"), std::string::npos);
+  const Outcome words =
+      place.run(search({"--space", "space.toml", "--machines", "p5.48xlarge", "--gpus", "8"}));
+  EXPECT_NE(words.out.find("p5.48xlarge at $55.04 an hour (on-demand us-east-1"), std::string::npos)
+      << words.out;
+}
+
+TEST(Search, NodesWithoutAnInterconnectAreSaid) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const std::string named = "gpu_8x_h100_sxm5 is rented without an interconnect";
+  const auto warnings = [&](const char* gpus) {
+    return place
+        .run_json(search({"--space", "space.toml", "--machines", "gpu_8x_h100_sxm5", "--gpus",
+                          gpus}))["warnings"]
+        .dump();
+  };
+  EXPECT_NE(warnings("64").find(named), std::string::npos);
+  EXPECT_EQ(warnings("8").find(named), std::string::npos);
+  const json prediction = place.run_json(
+      {"predict", "--model", "model", "--ranks", "64", "--machine", "gpu_8x_h100_sxm5"});
+  EXPECT_NE(prediction["warnings"].dump().find(named), std::string::npos);
+}
+
+TEST(Search, NumbersOfNodesAreWholeNodesOfEachMachine) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const json answer =
+      place.run_json({"search", "--model", "model", "--base", "plan.toml", "--space", "space.toml",
+                      "--machines", "h100-sxm,g5.12xlarge", "--nodes", "1,2", "--top", "99"});
+  std::set<std::pair<int, int>> sizes;
+  for (const json& plan : answer["top"]) sizes.emplace(plan["nodes"].get<int>(), plan["gpus"].get<int>());
+  EXPECT_EQ(sizes, (std::set<std::pair<int, int>>{{1, 4}, {1, 8}, {2, 8}, {2, 16}}));
 }
 
 TEST(Search, PricesThatCannotBeMeantAreRefused) {
@@ -251,6 +337,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadSearch{"UnknownMachine", kSpace, {"--machines", "h100-smx"}, {"h100-smx", "h100-sxm"}},
         BadSearch{"NoSize", kSpace, {"--gpus", "8,many"}, {"--gpus", "many"}},
         BadSearch{"ZeroGpus", kSpace, {"--gpus", "0"}, {"--gpus", "0"}},
+        BadSearch{"NoNodes", kSpace, {"--nodes", "1,few"}, {"--nodes", "few"}},
+        BadSearch{
+            "PriceKind", kSpace, {"--price-kind", "stolen"}, {"--price-kind", "stolen", "spot"}},
         BadSearch{"TooFewNodes", kSpace, {"--gpus", "16", "--nodes", "1"}, {"--nodes", "16"}},
         BadSearch{"BudgetForNothing", kSpace, {"--budget", "10"}, {"--budget", "--train-tokens"}},
         BadSearch{"BadPrice",

@@ -8,6 +8,7 @@ namespace foreshard {
 std::string_view hardware_csv();
 std::string_view generations_csv();
 std::string_view instances_csv();
+std::string_view prices_csv();
 std::string_view interconnect_csv();
 std::string_view kernel_rates_csv();
 std::string_view memory_kernels_csv();

@@ -1,6 +1,6 @@
 # Writes the catalogue's CSV files into FORESHARD_CATALOGUE_SOURCE, a source file with their text.
-foreach(table hardware instances interconnect collectives generations kernel_rates memory_kernels
-        host_times host_ranges hosts host_links step_errors)
+foreach(table hardware instances prices interconnect collectives generations kernel_rates
+        memory_kernels host_times host_ranges hosts host_links step_errors)
   string(TOUPPER FORESHARD_${table}_CSV variable)
   set(path ${CMAKE_CURRENT_LIST_DIR}/${table}.csv)
   file(READ ${path} ${variable})

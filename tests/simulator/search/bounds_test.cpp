@@ -38,7 +38,7 @@ TEST(Bounds, AreNeverBeatenInTheDefaultSpace) {
   request.base.model = load_llama_config("llama-3.2-1b").value();
   request.space = default_space();
   request.tokens_per_step = 1 << 18;
-  request.targets = {{&h100, 8, 1, 4}, {&mi300x, 8, 1, 2}, {&h100, 32, 4, 4}};
+  request.targets = {{&h100, 8, 1}, {&mi300x, 8, 1}, {&h100, 32, 4}};
   const Candidates candidates(request.base.plan, "base", request.space, request.tokens_per_step);
   for (const TargetKind& kind : target_kinds(request)) {
     Bounds bounds(request, kind, candidates);
@@ -58,7 +58,7 @@ TEST(Bounds, AreNeverBeatenByRandomPlans) {
     request.base.model = job.model;
     request.base.plan = job.plan;
     for (const Machine& machine : machines) {
-      request.targets.push_back({&machine, job.ranks, 1, 0});
+      request.targets.push_back({&machine, job.ranks, 1});
     }
     const Candidates candidates(request.base.plan, "random", {}, {});
     for (const TargetKind& kind : target_kinds(request)) {

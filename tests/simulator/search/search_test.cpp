@@ -41,7 +41,7 @@ struct Case {
     request.base_file = "base";
     request.device_memory = 16 * kGiB.count;
     request.space = parse_plan_space(kSpace, "space").value();
-    request.targets = {{&h100, 8, 1, 4}, {&a100, 8, 1, 2}, {&h100, 16, 2, 4}};
+    request.targets = {{&h100, 8, 1, {32}}, {&a100, 8, 1, {16}}, {&h100, 16, 2, {64}}};
   }
 };
 
@@ -78,7 +78,7 @@ TEST(Search, FindsOnTpusAndGpusTogetherWhatItFindsOnEach) {
   const Machine tpu = load_machine("tpu-v5p").value();
   test.request.device_memory.reset();
   test.request.base.plan.operators = OperatorSetName::foreshard;
-  test.request.targets = {{&tpu, 8, 1, 2}, {&test.h100, 8, 1, 4}};
+  test.request.targets = {{&tpu, 8, 1, {16}}, {&test.h100, 8, 1, {32}}};
   expect_what_brute_force_finds(test.request);
 }
 
@@ -112,7 +112,7 @@ TEST(Search, FindsTheSameInRandomSpacesWithBoundsAndWithout) {
     request.base.model = job.model;
     request.base.plan = job.plan;
     request.space = random_space(drawer);
-    request.targets = {{&h100, job.ranks, 1, 3}, {&l4, job.ranks, 1, 1}};
+    request.targets = {{&h100, job.ranks, 1, {3}}, {&l4, job.ranks, 1, {1}}};
     request.objective = drawer.one_of({Objective::tokens_per_s, Objective::time, Objective::cost});
     request.device_memory = drawer.one_of<std::int64_t>({4, 24, 1024}) << 20;
     request.bounding = drawer.one_of({Bounding::always, Bounding::never});
