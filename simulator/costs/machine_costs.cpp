@@ -110,6 +110,8 @@ Demand demand_of(const CollectiveTime& collective, const DeviceModel& device) {
   set(Part::memory, collective.memory_bytes / collective.ns / device.memory_bytes_per_ns());
   set(Part::links, collective.links);
   set(Part::cards, collective.cards);
+  set(Part::from_host, collective.host_link);
+  set(Part::to_host, collective.host_link);
   return demand;
 }
 
@@ -144,6 +146,11 @@ class MachineCosts final : public CostModel {
         found.takes = demand_of(collective, device_);
       } else {
         found.ns = factor * transfer_ns(key, place);
+        if (is_host_copy(key.op) && !place.on_host) {
+          const Part way =
+              key.op == Operator::copy_host_to_device ? Part::from_host : Part::to_host;
+          found.takes[static_cast<std::size_t>(way)] = 1;
+        }
       }
       return found;
     }

@@ -7,7 +7,8 @@
 namespace foreshard::simulator {
 namespace {
 
-// Of a part that collectives take, a kernel keeps at least half: its own blocks are at work when theirs come.
+constexpr Part kShared[] = {Part::links, Part::cards, Part::from_host, Part::to_host};
+// Of a part that transfers take, a kernel keeps at least half: its own blocks are at work when theirs come.
 constexpr double kMostTaken = 0.5;
 constexpr double kLeast = 1e-6;  // of a part; less is none
 
@@ -19,9 +20,9 @@ double kernel_speed(const Demand& taken, Part lacks) {
   return 1 - std::min<double>(kMostTaken, taken[index(lacks)]);
 }
 
-double collective_speed(const Demand& taken, const Demand& takes) {
+double transfer_speed(const Demand& taken, const Demand& takes) {
   double speed = 1;
-  for (const Part part : {Part::links, Part::cards}) {
+  for (const Part part : kShared) {
     const double wanted = takes[index(part)];
     if (wanted > kLeast) speed = std::min(speed, (1 - taken[index(part)]) / wanted);
   }
@@ -63,11 +64,12 @@ std::int64_t end_of(std::int64_t start, std::int64_t ns, const std::vector<Under
 
 }  // namespace
 
-void CollectivesUnderWay::add(std::int64_t start, std::int64_t end, const TaskCost& cost) {
+void TransfersUnderWay::add(std::int64_t start, std::int64_t end, const TaskCost& cost) {
   std::vector<UnderWay> stretches;
-  end_of_collective(start, cost, [&](std::int64_t from, std::int64_t to, double speed) {
+  end_of_transfer(start, cost, [&](std::int64_t from, std::int64_t to, double speed) {
     UnderWay& one = stretches.emplace_back(UnderWay{from, to, cost.takes});
-    for (const Part part : {Part::memory, Part::links, Part::cards}) {
+    one.takes[index(Part::memory)] *= static_cast<float>(speed);
+    for (const Part part : kShared) {
       one.takes[index(part)] *= static_cast<float>(speed);
     }
   });
@@ -82,30 +84,29 @@ void CollectivesUnderWay::add(std::int64_t start, std::int64_t end, const TaskCo
   }
 }
 
-void CollectivesUnderWay::forget_before(std::int64_t time) {
+void TransfersUnderWay::forget_before(std::int64_t time) {
   std::erase_if(all_, [&](const UnderWay& one) { return one.end <= time; });
 }
 
-std::int64_t CollectivesUnderWay::end_of_kernel(std::int64_t start, const TaskCost& cost) const {
+std::int64_t TransfersUnderWay::end_of_kernel(std::int64_t start, const TaskCost& cost) const {
   return end_of(
       start, cost.ns, all_, [&](const Demand& taken) { return kernel_speed(taken, cost.lacks); },
       [](std::int64_t, std::int64_t, double) {});
 }
 
 template <typename Visit>
-std::int64_t CollectivesUnderWay::end_of_collective(std::int64_t start, const TaskCost& cost,
-                                                    const Visit& visit) const {
+std::int64_t TransfersUnderWay::end_of_transfer(std::int64_t start, const TaskCost& cost,
+                                                const Visit& visit) const {
   return end_of(
-      start, cost.ns, all_,
-      [&](const Demand& taken) { return collective_speed(taken, cost.takes); }, visit);
+      start, cost.ns, all_, [&](const Demand& taken) { return transfer_speed(taken, cost.takes); },
+      visit);
 }
 
-std::int64_t CollectivesUnderWay::end_of_collective(std::int64_t start,
-                                                    const TaskCost& cost) const {
-  return end_of_collective(start, cost, [](std::int64_t, std::int64_t, double) {});
+std::int64_t TransfersUnderWay::end_of_transfer(std::int64_t start, const TaskCost& cost) const {
+  return end_of_transfer(start, cost, [](std::int64_t, std::int64_t, double) {});
 }
 
-void CollectivesUnderWay::shift(std::int64_t ns) {
+void TransfersUnderWay::shift(std::int64_t ns) {
   for (UnderWay& one : all_) {
     one.start += ns;
     one.end += ns;

@@ -17,8 +17,8 @@ bool all_of(const CopyTimes& before, const CopyTimes& now, const Visit& visit) {
   const auto both_ends = [&](const UnderWay& a, const UnderWay& b) {
     return visit(a.start, b.start) && visit(a.end, b.end);
   };
-  return std::equal(before.collectives.begin(), before.collectives.end(), now.collectives.begin(),
-                    now.collectives.end(), both_ends) &&
+  return std::equal(before.transfers.begin(), before.transfers.end(), now.transfers.begin(),
+                    now.transfers.end(), both_ends) &&
          std::equal(before.streams.begin(), before.streams.end(), now.streams.begin(),
                     now.streams.end(), both) &&
          all(before.communicators, now.communicators) && all(before.events, now.events);

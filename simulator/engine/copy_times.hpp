@@ -33,7 +33,7 @@ struct CopyTimes {
   std::vector<StreamTimes> streams;
   std::vector<std::int64_t> communicators;  // when each is free
   std::vector<std::int64_t> events;         // that the copy waits for and does not record
-  std::vector<UnderWay> collectives;        // that may slow tasks to come
+  std::vector<UnderWay> transfers;          // that may slow tasks to come
 
   // Behind the host: what is not later than this has no effect any more.
   std::int64_t irrelevant(const HostCosts& costs) const;

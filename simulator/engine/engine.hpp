@@ -36,16 +36,24 @@ namespace foreshard::simulator {
 enum class Resource : std::uint8_t { cores, memory, kCount };
 constexpr int kResources = static_cast<int>(Resource::kCount);
 
-// What collectives take of a device and its node while they run (contention.hpp): multiprocessors and
-// memory bandwidth, which kernels then lack; the links inside of a node and the node's network cards, which
-// collectives share.
-enum class Part : std::uint8_t { multiprocessors, memory, links, cards, kCount };
+// What transfers - collectives, and copies over the host link - take of a device and its node while they
+// run (contention.hpp): multiprocessors and memory bandwidth, which kernels then lack; the links inside of a
+// node, the node's network cards and both directions of the link to the host, which transfers share.
+enum class Part : std::uint8_t {
+  multiprocessors,
+  memory,
+  links,
+  cards,
+  from_host,
+  to_host,
+  kCount
+};
 using Demand =
     std::array<float, static_cast<std::size_t>(Part::kCount)>;  // shares of what there is
 
 // Duration of a task that has the machine to itself; what it uses of each resource meanwhile: cores,
-// bytes per nanosecond. Where tasks share nothing of these: what a collective takes, and of which part a
-// kernel does without what collectives take.
+// bytes per nanosecond. Where tasks share nothing of these: what a transfer takes, and of which part a
+// kernel does without what transfers take.
 struct TaskCost {
   std::int64_t ns = 0;
   std::array<float, kResources> uses{};

@@ -58,8 +58,8 @@ void RankWalk::advance() {
 }
 
 void RankWalk::pass_collective(std::int64_t start, std::int64_t end) {
-  collectives_.forget_before(streams_[kComputeStream].passed);
-  collectives_.add(start, end, cost(*current_));
+  transfers_.forget_before(streams_[kComputeStream].passed);
+  transfers_.add(start, end, cost(*current_));
   finish_task(static_cast<std::size_t>(current_->stream), end);
   timeline_.spans.push_back({issued_, start, end});
   ++current_;
@@ -115,7 +115,16 @@ void RankWalk::finish_task(std::size_t stream, std::int64_t end) {
 
 std::int64_t RankWalk::end_of_task(std::size_t stream, std::int64_t start, const TaskCost& cost) {
   if (cost.lacks == Part::kCount || stream != kComputeStream) return start + cost.ns;
-  return collectives_.end_of_kernel(start, cost);
+  return transfers_.end_of_kernel(start, cost);
+}
+
+// When a copy ends that starts then; what it takes of the link to the host, later transfers lack.
+std::int64_t RankWalk::pass_copy(std::int64_t start, const TaskCost& cost) {
+  if (!takes_host_link(cost)) return start + cost.ns;
+  const std::int64_t end = transfers_.end_of_transfer(start, cost);
+  transfers_.forget_before(streams_[kComputeStream].passed);
+  transfers_.add(start, end, cost);
+  return end;
 }
 
 void RankWalk::pay_delay(std::int32_t instruction) {
@@ -164,9 +173,13 @@ bool RankWalk::issue(const Instruction& i) {
   const auto stream = static_cast<std::size_t>(i.stream);
   switch (i.kind) {
     case Kind::launch:
-    case Kind::copy:
       span.start = stream_start(stream);
       span.end = end_of_task(stream, span.start, cost(i));
+      finish_task(stream, span.end);
+      break;
+    case Kind::copy:
+      span.start = stream_start(stream);
+      span.end = pass_copy(span.start, cost(i));
       finish_task(stream, span.end);
       break;
     case Kind::collective:

@@ -36,7 +36,7 @@ class RankWalk {
   std::int64_t arrival() const { return arrival_; }
   // When its part of the collective ends, if that starts then.
   std::int64_t end_of_collective(std::int64_t start) const {
-    return collectives_.end_of_collective(start, cost(*current_));
+    return transfers_.end_of_transfer(start, cost(*current_));
   }
   // The collective this rank stands at runs from `start` to `end`.
   void pass_collective(std::int64_t start, std::int64_t end);
@@ -61,6 +61,7 @@ class RankWalk {
   inline std::int64_t stream_start(std::size_t stream);
   inline void finish_task(std::size_t stream, std::int64_t end);
   inline std::int64_t end_of_task(std::size_t stream, std::int64_t start, const TaskCost& cost);
+  inline std::int64_t pass_copy(std::int64_t start, const TaskCost& cost);
 
   // The copies of a repetition (rank_walk_copies.cpp).
   bool begin_copy();
@@ -76,7 +77,7 @@ class RankWalk {
   RankTimeline timeline_;
   const std::size_t cost_places_;
   std::vector<StreamTimes> streams_;
-  CollectivesUnderWay collectives_;
+  TransfersUnderWay transfers_;
   std::vector<std::int64_t> events_;
   const Program* program_ = nullptr;           // of the step
   const Instruction* begin_ = nullptr;         // of the program

@@ -16,7 +16,7 @@ bool RankWalk::begin_copy() {
   } else {
     hand_over_events();
   }
-  collectives_.forget_before(streams_[static_cast<std::size_t>(Stream::compute)].passed);
+  transfers_.forget_before(streams_[static_cast<std::size_t>(Stream::compute)].passed);
   CopyTimes now = times();
   if (copies_ > 0 && is_without_delays()) {
     const auto period = copy_period(copy_began_, now, host_decided_, options_.host);
@@ -50,7 +50,7 @@ void RankWalk::find_awaited_events() {
 }
 
 CopyTimes RankWalk::times() const {
-  CopyTimes result{host_, streams_, {}, {}, collectives_.all()};
+  CopyTimes result{host_, streams_, {}, {}, transfers_.all()};
   for (const CommunicatorClock& c : *alone_) result.communicators.push_back(c.free_at);
   for (const EventId e : awaited_) {
     result.events.push_back(events_[static_cast<std::size_t>(e)]);
@@ -91,7 +91,7 @@ bool RankWalk::skip_copies(const CopyPeriod& period, const CopyTimes& now) {
     CommunicatorClock& communicator = (*alone_)[c];
     go_on(communicator.free_at, communicator.free_at - copy_began_.communicators[c]);
   }
-  collectives_.shift(left * period.streams);
+  transfers_.shift(left * period.streams);
   host_ += left * period.host;
   const auto length = static_cast<std::size_t>(r.length());
   timeline_.repeated.push_back(

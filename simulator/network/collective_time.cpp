@@ -79,9 +79,13 @@ CollectiveNetwork::CollectiveNetwork(const Machine& machine, double node_bandwid
   if (nccl_.has_nvls && sharp != terms.technologies.end()) switches_ = sharp->second;
 }
 
+bool CollectiveNetwork::goes_over_host(const GroupPlace& place) const {
+  return link_gb_s_ <= 0 || (has_bridges_ && place.ranks != 2);
+}
+
 CollectiveNetwork::Inside CollectiveNetwork::inside(const GroupPlace& place) const {
   const auto here = static_cast<double>(place.fewest());
-  const bool has_link = link_gb_s_ > 0 && (!has_bridges_ || place.ranks == 2);
+  const bool has_link = !goes_over_host(place);
   const LinkTerms& terms = has_link ? links_ : pcie_;
   double gb_s = terms.efficiency * (has_link ? link_gb_s_ : host_gb_s_);
   if (nccl_.is_mesh && has_link && here > 1) {
@@ -247,7 +251,8 @@ CollectiveTime CollectiveNetwork::time(Operator op, double bytes, const GroupPla
   time.ns = 1000 * us;
   if (const double per_byte = fastest.us_per_byte(); per_byte > 0) {
     const double flows = 1 - fastest.start_us / us;
-    time.links = flows * fastest.links_us_per_byte / per_byte;
+    double& inside = goes_over_host(place) ? time.host_link : time.links;
+    inside = flows * fastest.links_us_per_byte / per_byte;
     time.cards = flows * fastest.cards_us_per_byte / per_byte;
   }
   if (torus_) {

@@ -44,9 +44,10 @@ struct CollectiveTime {
   double ns = 0;
   NcclChoice choice;        // its channels hold so many multiprocessors
   double memory_bytes = 0;  // what one rank reads and writes in its device's memory
-  // Shares of what the links inside of a node, and its network cards, carry meanwhile. What is bound by
-  // either holds it from the first byte on: pipelines fill over the narrowest link.
-  double links = 0, cards = 0;
+  // Shares of what the links inside of a node, its network cards, and each direction of the link to the host
+  // where there are no others, carry meanwhile. What is bound by one of them holds it from the first byte on:
+  // pipelines fill over the narrowest link.
+  double links = 0, cards = 0, host_link = 0;
 };
 
 class CollectiveNetwork {
@@ -80,6 +81,7 @@ class CollectiveNetwork {
     LinkTerms terms;
     double gb_s = 0;
   };
+  bool goes_over_host(const GroupPlace& place) const;
 
   Law law(Algorithm algorithm, Operator op, const GroupPlace& place) const;
   Law torus_law(Operator op, const GroupPlace& place) const;

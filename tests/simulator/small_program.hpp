@@ -35,6 +35,9 @@ class SmallProgram {
   SmallProgram& collective(Stream stream, std::int64_t ns, Group group = Group::shard) {
     return work(Kind::collective, stream, group, ns, 1, 0);
   }
+  SmallProgram& copy(Stream stream, std::int64_t ns) {
+    return work(Kind::copy, stream, Group::world, ns, 0, 0);
+  }
   SmallProgram& host_compute(std::int64_t ns) {
     return work(Kind::host_compute, Stream::compute, Group::world, ns, 1, 0);
   }

@@ -21,6 +21,13 @@ TaskCost collective(std::int64_t ns, float multiprocessors, float memory, float 
   return cost;
 }
 
+TaskCost copy(std::int64_t ns, Part way) {
+  TaskCost cost;
+  cost.ns = ns;
+  cost.takes[static_cast<std::size_t>(way)] = 1;
+  return cost;
+}
+
 TaskCost kernel(std::int64_t ns, Part lacks) {
   TaskCost cost;
   cost.ns = ns;
@@ -37,7 +44,7 @@ TaskCost any_collective() {
 }
 
 // What is taken of a part at each nanosecond.
-std::vector<double> taken(const CollectivesUnderWay& collectives, Part part, std::size_t ns) {
+std::vector<double> taken(const TransfersUnderWay& collectives, Part part, std::size_t ns) {
   std::vector<double> sum(ns);
   for (const UnderWay& one : collectives.all()) {
     for (std::int64_t t = one.start; t < std::min<std::int64_t>(one.end, std::ssize(sum)); ++t) {
@@ -48,11 +55,11 @@ std::vector<double> taken(const CollectivesUnderWay& collectives, Part part, std
 }
 
 RC_GTEST_PROP(Contention, SlowsKernelsByWhatCollectivesTake, ()) {
-  CollectivesUnderWay collectives;
+  TransfersUnderWay collectives;
   for (int i = *rc::gen::inRange(0, 6); i > 0; --i) {
     const std::int64_t start = *rc::gen::inRange(0, 300);
     const TaskCost cost = any_collective();
-    collectives.add(start, collectives.end_of_collective(start, cost), cost);
+    collectives.add(start, collectives.end_of_transfer(start, cost), cost);
   }
   const std::int64_t start = *rc::gen::inRange(0, 300);
   const Part lacks = *rc::gen::element(Part::multiprocessors, Part::memory);
@@ -66,12 +73,12 @@ RC_GTEST_PROP(Contention, SlowsKernelsByWhatCollectivesTake, ()) {
 }
 
 RC_GTEST_PROP(Contention, NoLinkAndNoCardCarriesMoreThanItCan, ()) {
-  CollectivesUnderWay collectives;
+  TransfersUnderWay collectives;
   double links = 0, cards = 0;  // what each must carry, in nanoseconds of its whole rate
   for (int i = *rc::gen::inRange(1, 8); i > 0; --i) {
     const std::int64_t start = *rc::gen::inRange(0, 300);
     const TaskCost cost = any_collective();
-    const std::int64_t end = collectives.end_of_collective(start, cost);
+    const std::int64_t end = collectives.end_of_transfer(start, cost);
     RC_ASSERT(end >= start + cost.ns);
     collectives.add(start, end, cost);
     links += static_cast<double>(cost.ns) *
@@ -91,11 +98,11 @@ RC_GTEST_PROP(Contention, NoLinkAndNoCardCarriesMoreThanItCan, ()) {
 }
 
 RC_GTEST_PROP(Contention, IsTheSameLaterOn, ()) {
-  CollectivesUnderWay collectives;
+  TransfersUnderWay collectives;
   for (int i = *rc::gen::inRange(0, 6); i > 0; --i) {
     const std::int64_t start = *rc::gen::inRange(0, 3000);
     const TaskCost cost = any_collective();
-    collectives.add(start, collectives.end_of_collective(start, cost), cost);
+    collectives.add(start, collectives.end_of_transfer(start, cost), cost);
   }
   const std::int64_t start = *rc::gen::inRange(0, 3000), later = *rc::gen::inRange(0, 1 << 30);
   const TaskCost cost = kernel(1234, Part::memory);
@@ -106,12 +113,34 @@ RC_GTEST_PROP(Contention, IsTheSameLaterOn, ()) {
 
 // Two that need all of the cards run one after the other; one that needs the links alone beside them.
 TEST(Contention, CollectivesShareLinksAndCards) {
-  CollectivesUnderWay collectives;
+  TransfersUnderWay collectives;
   const TaskCost spread = collective(100, 0, 0, 0.2F, 1), inside = collective(100, 0, 0, 0.8F, 0);
   collectives.add(0, 100, spread);
-  EXPECT_EQ(collectives.end_of_collective(50, spread), 200);
-  EXPECT_EQ(collectives.end_of_collective(50, inside), 150);
-  EXPECT_EQ(collectives.end_of_collective(0, collective(100, 0, 0, 1, 0)), 120);
+  EXPECT_EQ(collectives.end_of_transfer(50, spread), 200);
+  EXPECT_EQ(collectives.end_of_transfer(50, inside), 150);
+  EXPECT_EQ(collectives.end_of_transfer(0, collective(100, 0, 0, 1, 0)), 120);
+}
+
+// Over the link to the host, as collectives of machines without links between devices go.
+TEST(Contention, CopiesInOneDirectionShareTheLinkToTheHost) {
+  const auto ends = [](Part first, Part second, bool first_is_collective) {
+    SmallProgram p(0, 2);
+    if (first_is_collective) {
+      p.collective(kGather, 100);
+    } else {
+      p.copy(kGather, 100);
+    }
+    p.copy(kCompute, 100);
+    p.cost(p.step().instructions[0]) = copy(100, first);
+    p.cost(p.step().instructions[1]) = copy(100, second);
+    const std::vector<SimulatedRank> ranks{p.simulated()};
+    EngineOptions options;
+    options.steps = 1;
+    return simulate(ranks, options)[0].step(1)[1].end;
+  };
+  EXPECT_EQ(ends(Part::from_host, Part::to_host, false), 100);
+  EXPECT_EQ(ends(Part::from_host, Part::from_host, false), 200);
+  EXPECT_EQ(ends(Part::to_host, Part::to_host, true), 200);
 }
 
 // A gather of 100 ns beside 200 ns of work that does half meanwhile: 50 of it is done then.

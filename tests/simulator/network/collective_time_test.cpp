@@ -120,6 +120,18 @@ TEST(CollectiveTime, OfBridgesIsForPairsOnly) {
   EXPECT_LT(bus(4), 63);  // PCIe 5
 }
 
+// Of an L40S, which has no links, and of more H100 than a bridge joins.
+TEST(CollectiveTime, WithoutLinksTheWayToTheHostIsTaken) {
+  for (const auto& [id, ranks] : {std::pair("l40s", 2), {"h100-pcie", 4}}) {
+    const CollectiveTime time = network_of(id).time(Operator::all_gather, kGibi, {ranks});
+    EXPECT_GT(time.host_link, 0.9) << id;
+    EXPECT_EQ(time.links, 0) << id;
+  }
+  const CollectiveTime pair = network_of("h100-pcie").time(Operator::all_gather, kGibi, {2});
+  EXPECT_EQ(pair.host_link, 0);
+  EXPECT_GT(pair.links, 0.9);
+}
+
 TEST(CollectiveTime, AlgorithmsAreThoseThatNcclHas) {
   const auto of = [](const std::string& id, Operator op, GroupPlace place) {
     return network_of(id).algorithms(op, place);
