@@ -7,6 +7,7 @@
 #include "cli/common/progress.hpp"
 #include "cli/search_targets.hpp"
 #include "cli/search_text.hpp"
+#include "cli/search_training.hpp"
 #include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
@@ -32,17 +33,18 @@ class Search : public Command {
  private:
   Result<void> check_options() const;
   Result<SearchRequest> load_request();
-  Result<Question> load_base();
+  Result<std::vector<PlanAxis>> load_space() const;
+  Result<void> load_base(SearchRequest& request);
   Result<void> load_costs();
   Result<void> write_answers(const SearchRequest& request, const SearchAnswer& answer) const;
 
   JsonOutput json_;
   SearchTargets targets_;
+  TrainingOptions training_;
   std::string model_, base_, space_, operators_, costs_, csv_, svg_;
   std::string objective_ = "tokens_per_s";
   std::optional<std::int64_t> device_memory_;
   std::int64_t tokens_per_step_ = 0;
-  double budget_ = 0, train_tokens_ = 0;
   int top_ = 5;
   bool verifies_ = false, is_quiet_ = false, names_operators_ = true;
   std::optional<simulator::CostTable> loaded_costs_;
@@ -56,9 +58,33 @@ Result<void> Search::load_costs() {
   return {};
 }
 
+bool varies(const SearchRequest& request, std::string_view key) {
+  return std::any_of(request.space.begin(), request.space.end(),
+                     [&](const PlanAxis& axis) { return sets(axis, key); });
+}
+
+// What is searched for is a plan to train by, so its sequences are as long as PyTorch's are where nobody says
+// it, whatever the operators.
+void assume_batch(const PlanFile& file, SearchRequest& request) {
+  Plan& plan = request.base.plan;
+  const Plan usual = default_plan(OperatorSetName::pytorch_eager, request.base.model);
+  const auto is_said = [&](std::string_view key) {
+    return file.writes(key) || varies(request, key);
+  };
+  if (!is_said("batch.sequence")) {
+    plan.batch.sequence = usual.batch.sequence;
+    request.assumed.push_back("sequences of " + std::to_string(plan.batch.sequence) + " tokens");
+  }
+  if (!is_said("batch.micro_batch")) plan.batch.micro_batch = usual.batch.micro_batch;
+}
+
+Result<std::vector<PlanAxis>> Search::load_space() const {
+  return space_.empty() ? simulator::default_space() : load_plan_space(space_);
+}
+
 // The question that the space varies. Which machines there are decides its subject; that of each target is
 // its own.
-Result<Question> Search::load_base() {
+Result<void> Search::load_base(SearchRequest& request) {
   Asked asked;
   asked.model = model_;
   asked.costs = costs_;
@@ -67,6 +93,7 @@ Result<Question> Search::load_base() {
   if (!base_.empty()) {
     auto loaded = read_any_plan(base_);
     if (!loaded) return tl::unexpected(loaded.error());
+    request.base_file = base_;
     if (loaded->is_foreign()) note(base_ + ": " + conversion_origin(*loaded));
     for (const std::string& warning : conversion_warnings(*loaded)) warn(warning);
     asked.plan = std::move(*loaded);
@@ -81,18 +108,19 @@ Result<Question> Search::load_base() {
   if (machines.empty() && loaded_costs_ && loaded_costs_->is_accelerator) {
     recorded.machine = machine_reported_as(loaded_costs_->machine_name);
   }
-  return question_of(asked, recorded,
-                     [](const auto&, const auto&) { return Result<DeviceTraits>(DeviceTraits{}); });
+  auto base = question_of(asked, recorded, [](const auto&, const auto&) {
+    return Result<DeviceTraits>(DeviceTraits{});
+  });
+  if (!base) return tl::unexpected(base.error());
+  request.base = std::move(*base);
+  assume_batch(asked.plan, request);
+  return {};
 }
 
 Result<void> Search::check_options() const {
   if (auto ok = check_output(csv_, "--csv"); !ok) return ok;
   if (auto ok = check_output(svg_, "--svg"); !ok) return ok;
-  if (budget_ > 0 && train_tokens_ <= 0) {
-    return fail("", "--budget",
-                "says nothing about a step; expected --train-tokens beside it, the tokens that the "
-                "money has to be enough for");
-  }
+  if (auto ok = training_.check(); !ok) return ok;
   return json_.check();
 }
 
@@ -100,37 +128,27 @@ Result<SearchRequest> Search::load_request() {
   SearchRequest request;
   if (auto ok = load_costs(); !ok) return tl::unexpected(ok.error());
   if (auto ok = targets_.load(loaded_costs_, costs_); !ok) return tl::unexpected(ok.error());
-  auto base = load_base();
-  if (!base) return tl::unexpected(base.error());
-  request.base = std::move(*base);
-  request.base_file = base_.empty() ? "default plan" : base_;
-  if (space_.empty()) {
-    request.space = simulator::default_space();
-  } else {
-    auto space = load_plan_space(space_);
-    if (!space) return tl::unexpected(space.error());
-    request.space = std::move(*space);
-  }
-  const auto varies = [&](std::string_view key) {
-    return std::any_of(request.space.begin(), request.space.end(),
-                       [&](const PlanAxis& axis) { return sets(axis, key); });
-  };
-  if (tokens_per_step_ > 0 && varies("batch.accumulation")) {
+  auto space = load_space();
+  if (!space) return tl::unexpected(space.error());
+  request.space = std::move(*space);
+  request.base_file = "default plan";
+  if (auto ok = load_base(request); !ok) return tl::unexpected(ok.error());
+  if (tokens_per_step_ > 0 && varies(request, "batch.accumulation")) {
     return fail(space_, "batch.accumulation",
                 "varies, but --tokens-per-step decides it; expected one of the two");
   }
   request.costs = loaded_costs_ ? &*loaded_costs_ : nullptr;
   request.names_operators = names_operators_;
   const bool may_be_ours =
-      request.base.plan.operators == OperatorSetName::foreshard || varies("operators");
+      request.base.plan.operators == OperatorSetName::foreshard || varies(request, "operators");
   auto all_targets = targets_.targets(request.base, may_be_ours);
   if (!all_targets) return tl::unexpected(all_targets.error());
   request.targets = std::move(*all_targets);
   const bool has_price = std::any_of(request.targets.begin(), request.targets.end(),
                                      [](const SearchTarget& t) { return t.rent.usd_per_hour > 0; });
-  const bool needs_prices = budget_ > 0 || objective_ == "cost";
+  const bool needs_prices = training_.has_budget() || objective_ == "cost";
   if (!has_price && needs_prices) {
-    return fail("", budget_ > 0 ? "--budget" : "--objective",
+    return fail("", training_.has_budget() ? "--budget" : "--objective",
                 "needs a price, and the catalogue has none of these machines; expected --prices");
   }
   request.warnings = targets_.warnings(request.targets, needs_prices);
@@ -139,8 +157,7 @@ Result<SearchRequest> Search::load_request() {
   request.objective = objective_ == "cost"   ? simulator::Objective::cost
                       : objective_ == "time" ? simulator::Objective::time
                                              : simulator::Objective::tokens_per_s;
-  if (budget_ > 0) request.budget_usd = budget_;
-  if (train_tokens_ > 0) request.train_tokens = train_tokens_;
+  request.training = training_.goal();
   request.top = static_cast<std::size_t>(top_);
   request.threads = traces::cores();
   return request;
@@ -187,10 +204,13 @@ CommandText Search::text() const {
       "beats in speed and cost.\n\n"
       "A space is a TOML file with a list of values for each key that varies over the base "
       "plan: \"batch.micro_batch\" = [1, 2, 4]. Keys that vary together are a list of tables. "
-      "Without a file, micro-batch, the type of reduced gradients, checkpointing, expandable "
-      "segments and sharding vary in all combinations, and wrapping, prefetching, the "
-      "synchronization of gradients and offloading one at a time. Combinations that contradict "
-      "each other are left out, and so are those whose programs are the same as another one's.",
+      "Without a file, micro-batch, checkpointing, expandable segments and sharding vary in all "
+      "combinations, and wrapping, prefetching, the synchronization of gradients and offloading "
+      "one at a time: what is trained stays the same. Combinations that contradict each other are "
+      "left out, and so are those whose programs are the same as another one's.\n\n"
+      "Instances are rented whole and priced by one kind of price. With --train-tokens the answer "
+      "has the time and cost of the whole training, checkpoints and failures included, and with "
+      "--budget or --deadline the plan that keeps them even at the long end of its band.",
       {"foreshard search --model llama-3.1-8b --machines h100-sxm,h200 --gpus 8,16,64 "
        "--tokens-per-step 1048576",
        "foreshard search --model llama-3.1-8b --machines h100-sxm --gpus 8 --base plan.toml "
@@ -221,10 +241,7 @@ void Search::add_to(Options& options) {
   options.input("--costs", costs_, {"COSTS", "cost file that `foreshard fit` wrote"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
-  options.number("--train-tokens", train_tokens_, 1e18,
-                 {"TOKENS", "tokens of the whole training, for its time and cost", false, "none"});
-  options.number("--budget", budget_, 1e15,
-                 {"USD", "US dollars that the whole training may cost", false, "no limit"});
+  training_.add_to(options);
   options.whole_number("--top", top_, {1, 1000}, {"TOP", "how many of the best plans to list"});
   options.flag("--verify", verifies_,
                "predict the answers again, each by itself and from its plan file");

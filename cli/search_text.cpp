@@ -77,12 +77,13 @@ std::string prices(const SearchAnswer& answer) {
 
 std::string counts(const SearchAnswer& answer) {
   const auto number = [](std::size_t n) { return with_thousands(static_cast<std::int64_t>(n)); };
-  return number(answer.considered) + (answer.considered == 1 ? " plan" : " plans") +
-         formatted(" considered in %.2f s: ", answer.seconds) + number(answer.fitting) +
-         " within memory, " + number(answer.out_of_memory) + " out of memory, " +
-         number(answer.cut_by_bound) + " proven to be worse than others without a prediction" +
-         (answer.over_budget > 0 ? "; " + number(answer.over_budget) + " over budget" : "") +
-         ".\n" +
+  return profiler::wrap(
+             number(answer.considered) + (answer.considered == 1 ? " plan" : " plans") +
+             formatted(" considered in %.2f s: ", answer.seconds) + number(answer.fitting) +
+             " within memory, " + number(answer.out_of_memory) + " out of memory, " +
+             number(answer.cut_by_bound) + " proven to be worse than others without a prediction" +
+             (answer.over_budget > 0 ? "; " + number(answer.over_budget) + " over budget" : "") +
+             (answer.too_late > 0 ? "; " + number(answer.too_late) + " too late" : "") + ".") +
          formatted("%.0f plans predicted a second and core.\n", answer.plans_per_s_per_core());
 }
 
@@ -94,22 +95,60 @@ std::string cost(const FoundPlan& plan) {
          usd(plan.usd_per_million_tokens_at(plan.step_time_high)) + ")";
 }
 
-std::string training(const SearchRequest& request, const FoundPlan& best) {
-  if (!request.train_tokens) return "";
-  std::string text = formatted("%.3g tokens take it %.1f hours", *request.train_tokens,
-                               *request.train_tokens / best.tokens_per_s / 3600);
-  if (best.usd_per_million_tokens) {
-    text += formatted(" and %.0f US dollars",
-                      *best.usd_per_million_tokens * *request.train_tokens / 1e6);
+std::string span_text(double seconds) {
+  if (seconds < 120) return formatted("%.3g s", seconds);
+  if (seconds < 2 * 3600) return formatted("%.1f min", seconds / 60);
+  return seconds < 48 * 3600 ? formatted("%.1f h", seconds / 3600)
+                             : formatted("%.1f days", seconds / 86400);
+}
+
+// The whole training by a plan, with the band of its step time.
+std::string training(const SearchRequest& request, const FoundPlan& plan) {
+  if (!request.training) return "";
+  const auto at = [&](Nanoseconds step) { return plan.training_cost_at(*request.training, step); };
+  const auto cost = at(plan.step_time), low = at(plan.step_time_low),
+             high = at(plan.step_time_high);
+  std::string text = formatted("Training on %.4g tokens takes it %s (90 %%: %s to %s)",
+                               request.training->tokens, span_text(cost.seconds).c_str(),
+                               span_text(low.seconds).c_str(), span_text(high.seconds).c_str());
+  if (cost.usd) text += formatted(" and $%.0f ($%.0f to $%.0f)", *cost.usd, *low.usd, *high.usd);
+  if (!plan.reliability)
+    return profiler::wrap(text + "; checkpoints and failures are not counted.");
+  const simulator::Reliability& run = *plan.reliability;
+  return profiler::wrap(
+      text +
+      formatted("; %.1f %% of the time is training that is kept, with checkpoints of %s every "
+                "%s and a failure every %s, after which %s are lost until it goes on.",
+                100 * goodput(run), span_text(run.save).c_str(),
+                span_text(checkpoint_interval(run)).c_str(),
+                span_text(run.between_failures).c_str(), span_text(run.restart).c_str()));
+}
+
+// Which plan keeps the limits even where steps take as long as the band allows.
+std::string sure(const SearchRequest& request, const SearchAnswer& answer) {
+  if (!request.training || !request.training->has_limits()) return "";
+  if (!answer.best_sure) {
+    return profiler::wrap("At the long end of its 90 % band no plan keeps the limits.");
   }
-  return text + ".\n";
+  const FoundPlan &best = answer.top.front(), &plan = *answer.best_sure;
+  const bool is_best = best.plan == plan.plan &&
+                       simulator::target_name(best.target) == simulator::target_name(plan.target);
+  if (is_best) return profiler::wrap("It keeps the limits even at the long end of its 90 % band.");
+  std::string text =
+      "The best plan that keeps the limits even at the long end of its 90 % band is on " +
+      simulator::target_name(plan.target) + ": " + duration(plan.step_time.count()) +
+      formatted(" a step, %.0f tokens/s", plan.tokens_per_s) + cost(plan);
+  for (const simulator::PlanDifference& difference : simulator::differences(best, plan)) {
+    text += ", " + difference.key + " = " + difference.other;
+  }
+  return profiler::wrap(text + ".") + training(request, plan);
 }
 
 // The question of the first target, and how many others there are.
 std::string asked(const SearchRequest& request) {
   const simulator::SearchTarget& first = request.targets.front();
   std::string text =
-      question_line(simulator::question_on(request, first, request.base.plan)) + "\n";
+      profiler::wrap(question_line(simulator::question_on(request, first, request.base.plan)));
   std::string others;
   for (std::size_t t = 1; t < request.targets.size(); ++t) {
     others += (others.empty() ? "" : ", ") + simulator::target_name(request.targets[t]);
@@ -117,7 +156,11 @@ std::string asked(const SearchRequest& request) {
   if (!others.empty()) text += profiler::wrap("The same on " + others + ".");
   std::string keys;
   for (const PlanAxis& axis : request.space) keys += (keys.empty() ? "" : ", ") + axis.name;
-  return text + (keys.empty() ? "" : profiler::wrap("What varies: " + keys + "."));
+  if (!keys.empty()) text += profiler::wrap("What varies: " + keys + ".");
+  if (!request.assumed.empty()) {
+    text += profiler::wrap("assumed: " + profiler::join(request.assumed, "; ") + ".");
+  }
+  return text;
 }
 
 }  // namespace
@@ -125,9 +168,10 @@ std::string asked(const SearchRequest& request) {
 std::string search_text(const SearchRequest& request, const SearchAnswer& answer) {
   if (answer.top.empty()) {
     return asked(request) + counts(answer) +
-           (answer.over_budget > 0 ? "No plan that fits is within the budget.\n"
-            : answer.fitting > 0   ? "The step times are unknown.\n"
-                                   : "No plan fits.\n");
+           (answer.over_budget + answer.too_late > 0
+                ? "No plan that fits keeps budget and deadline.\n"
+            : answer.fitting > 0 ? "The step times are unknown.\n"
+                                 : "No plan fits.\n");
   }
   const FoundPlan& best = answer.top.front();
   std::string text = asked(request) + counts(answer);
@@ -141,7 +185,7 @@ std::string search_text(const SearchRequest& request, const SearchAnswer& answer
           duration(best.step_time_high.count()).c_str(), best.tokens_per_s,
           binary_bytes(best.peak_reserved).c_str(), cost(best).c_str()));
   for (const auto& [key, value] : best.values) text += "  " + key + " = " + value + "\n";
-  text += training(request, best);
+  text += training(request, best) + sure(request, answer);
   const std::string runner_up = simulator::runner_up_text(answer, request.objective);
   if (!runner_up.empty()) text += profiler::wrap(runner_up);
   text += "\nBest plans:\n" + table(answer.top);

@@ -53,6 +53,21 @@ std::optional<std::int64_t> byte_size(const std::string& text) {
   return std::nullopt;
 }
 
+// "30d", "12h", "90min", "45s": seconds, above 0. Nothing where it is none of these.
+std::optional<double> span_of(const std::string& text) {
+  constexpr std::pair<const char*, double> kSpans[] = {
+      {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc()) return std::nullopt;
+  for (const auto& [suffix, seconds] : kSpans) {
+    const double span = number * seconds;
+    if (std::string(read.ptr, end) == suffix && span > 0 && span < 1e15) return span;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::int32_t> whole_number(const std::string& digits) {
   std::int32_t number = 0;
   const char* const end = digits.data() + digits.size();
@@ -225,6 +240,14 @@ void Options::moment(const std::string& names, std::optional<std::int64_t>& ns, 
     const bool has_unit = given.ends_with('s');
     if (!ns || *ns < 0 || !has_unit)
       refuse(name, given, "a time with a unit such as 350ms or 1.2s");
+  });
+}
+
+void Options::span(const std::string& names, std::optional<double>& seconds, OptionText text) {
+  const std::string name = parts_of(names).back();
+  add(names, std::move(text), ValueKind::text, [&seconds, name](const std::string& given) {
+    seconds = span_of(given);
+    if (!seconds) refuse(name, given, "a time with a unit such as 30d, 12h, 90min or 45s");
   });
 }
 

@@ -67,6 +67,8 @@ class Options {
   // Numbers and ranges of them, "0,3" or "0-7".
   void ranges(const std::string& names, std::vector<traces::NumberRange>& ranges, OptionText text);
   void moment(const std::string& names, std::optional<std::int64_t>& ns, OptionText text);
+  // In seconds: "30d", "12h", "90min" or "45s".
+  void span(const std::string& names, std::optional<double>& seconds, OptionText text);
   void choice(const std::string& names, std::string& value, std::vector<std::string> choices,
               OptionText text);
   void model(std::string& value, bool is_required = true);

@@ -1,6 +1,5 @@
 // The space that is searched where none is given: values that the rows of plan keys name, and some that
-// take several keys. They move memory and time of sharded training and leave what is trained alone, but
-// for the type in which gradients are reduced.
+// take several keys. They move memory and time of sharded training and leave what is trained alone.
 #pragma once
 
 #include <vector>

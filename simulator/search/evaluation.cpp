@@ -123,6 +123,10 @@ Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t
   predict_next(costs);
   outcome.step_time = prediction_.step_time;
   outcome.tokens_per_s = prediction_.tokens_per_s;
+  if (request_.training) {
+    const auto run = reliability(*job_, request_.targets[target].machine, *request_.training);
+    if (run) outcome.goodput = goodput(*run);
+  }
   if (prediction_.run.engine.first_step == options_.steps) timed_.push_back({delays, outcome});
   return outcome;
 }

@@ -7,9 +7,12 @@
 
 namespace foreshard::simulator {
 
+std::string machine_name(const SearchTarget& target) {
+  return target.machine == nullptr ? "this machine" : target.machine->id;
+}
+
 std::string target_name(const SearchTarget& target) {
-  return (target.machine == nullptr ? "this machine" : target.machine->id) + " x " +
-         std::to_string(target.gpus);
+  return machine_name(target) + " x " + std::to_string(target.gpus);
 }
 
 std::vector<PlanDifference> differences(const FoundPlan& best, const FoundPlan& other) {
@@ -37,7 +40,8 @@ std::string runner_up_text(const SearchAnswer& answer, Objective objective) {
   if (answer.top.size() < 2) return "";
   const FoundPlan &best = answer.top[0], &second = answer.top[1];
   const auto loss = [&](const FoundPlan& plan) {
-    return loss_of(objective, plan.target, plan.tokens_per_s, plan.step_time);
+    return loss_of(objective, plan.target, plan.kept_tokens_per_s_at(plan.step_time),
+                   plan.step_time);
   };
   const double more = loss(second) / loss(best) - 1;
   const char* const what = objective == Objective::cost ? "dearer" : "slower";

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -45,6 +46,7 @@ class Search {
     predict_families();
     report();
     add_bands(request_, answer_);
+    warn_of_storage();
     answer_.threads = request_.threads;
     answer_.processor_seconds =
         static_cast<double>(std::clock() - work_start) / static_cast<double>(CLOCKS_PER_SEC);
@@ -59,6 +61,22 @@ class Search {
       for (const std::size_t target : kinds_[kind].targets) {
         answer_.warnings.push_back("no plan of the space is one for " +
                                    target_name(request_.targets[target]) + ": " + why.text());
+      }
+    }
+  }
+
+  // Of the machines of the answers, each once.
+  void warn_of_storage() {
+    if (!request_.training) return;
+    std::set<std::string> named;
+    for (const auto* plans : {&answer_.top, &answer_.pareto, &answer_.pareto_cost}) {
+      for (const FoundPlan& plan : *plans) {
+        const std::string machine = machine_name(plan.target);
+        if (plan.reliability || !named.insert(machine).second) continue;
+        answer_.warnings.push_back(
+            "the storage of " + machine +
+            " is not known, so that checkpoints and failures are not counted; "
+            "expected --storage-bandwidth");
       }
     }
   }
@@ -95,9 +113,11 @@ class Search {
       in_parallel(count, request_.threads, [&](std::size_t n, std::size_t thread) {
         outcomes[n] = predicted(families_[begin + n], evaluations[thread]);
       });
+      const std::size_t first = outcomes_.size();
       for (const auto& of_family : outcomes) {
         for (const Outcome& outcome : of_family) take(outcome);
       }
+      if (has_limits()) look_for_sure(first);
       if (request_.progress) {
         request_.progress("predicting plans", begin + count, families_.size());
       }
@@ -128,17 +148,20 @@ class Search {
     const SearchTarget& target = target_of(member);
     const double gain = member.bound.tokens_per_s();
     const auto usd = usd_per_million_tokens(target, gain);
-    if (!is_affordable(usd)) return true;
-    const bool is_of_top =
-        best_losses_.size() < request_.top || best_losses_.back() >= least_loss(member);
+    if (limit_broken_by(target, gain) != Limit::none) return true;
+    const double loss = least_loss(member);
+    if (has_limits() && (!sure_ || std::get<0>(rank(*sure_)) >= loss)) return false;
+    const bool is_of_top = best_losses_.size() < request_.top || best_losses_.back() >= loss;
     return !is_of_top && memory_front_.beats(gain, static_cast<double>(member.bound.reserved)) &&
            (!usd || cost_front_.beats(gain, *usd));
   }
 
-  bool is_affordable(std::optional<double> usd_per_million) const {
-    if (!request_.budget_usd || !request_.train_tokens) return true;
-    return usd_per_million &&
-           *usd_per_million * *request_.train_tokens / 1e6 <= *request_.budget_usd;
+  bool has_limits() const { return request_.training && request_.training->has_limits(); }
+
+  Limit limit_broken_by(const SearchTarget& target, double kept_tokens_per_s) const {
+    if (!has_limits()) return Limit::none;
+    return broken_limit(*request_.training, training_cost(*request_.training, kept_tokens_per_s,
+                                                          target.rent.usd_per_hour));
   }
 
   std::vector<Outcome> predicted(const Family& family, Evaluation& evaluation) const {
@@ -160,11 +183,12 @@ class Search {
     ++(outcome.fits ? answer_.fitting : answer_.out_of_memory);
     if (!outcome.has_time()) return;
     const SearchTarget& target = target_of(outcome);
-    const auto usd = usd_per_million_tokens(target, outcome.tokens_per_s);
-    if (!is_affordable(usd)) {
-      ++answer_.over_budget;
-      return;
+    switch (limit_broken_by(target, outcome.kept_tokens_per_s())) {
+      case Limit::budget: ++answer_.over_budget; return;
+      case Limit::deadline: ++answer_.too_late; return;
+      case Limit::none: break;
     }
+    const auto usd = usd_per_million_tokens(target, outcome.kept_tokens_per_s());
     outcomes_.push_back(outcome);
     memory_front_.add(outcome.tokens_per_s, static_cast<double>(outcome.peak_reserved));
     if (usd) cost_front_.add(outcome.tokens_per_s, *usd);
@@ -174,28 +198,56 @@ class Search {
   }
 
   double loss(const Outcome& outcome) const {
-    return loss_of(request_.objective, target_of(outcome), outcome.tokens_per_s, outcome.step_time);
+    return loss_of(request_.objective, target_of(outcome), outcome.kept_tokens_per_s(),
+                   outcome.step_time);
   }
 
-  // Of equal answers, among them those whose loss is not known, first the fastest and then what
-  // reserves least.
+  // Better answers have a lower one. Of equal losses, among them those that are not known, the fastest is
+  // first and then what reserves least.
+  std::tuple<double, double, std::int64_t, std::size_t, std::size_t> rank(
+      const Outcome& outcome) const {
+    return {loss(outcome), -outcome.tokens_per_s, outcome.peak_reserved, outcome.plan,
+            outcome.target};
+  }
+
+  // Of what was taken since the `first`, the best plan that keeps the limits even at the long end of its
+  // band, where it is better than the one there is.
+  void look_for_sure(std::size_t first) {
+    std::vector<Outcome> better;
+    for (std::size_t o = first; o < outcomes_.size(); ++o) {
+      if (!sure_ || rank(outcomes_[o]) < rank(*sure_)) better.push_back(outcomes_[o]);
+    }
+    std::sort(better.begin(), better.end(),
+              [&](const Outcome& a, const Outcome& b) { return rank(a) < rank(b); });
+    for (const Outcome& outcome : better) {
+      FoundPlan plan = found(outcome);
+      add_band(request_, plan);
+      const auto longest = plan.training_cost_at(*request_.training, plan.step_time_high);
+      if (broken_limit(*request_.training, longest) != Limit::none) continue;
+      sure_ = outcome;
+      answer_.best_sure = std::move(plan);
+      return;
+    }
+  }
+
   void report() {
+    std::sort(outcomes_.begin(), outcomes_.end(),
+              [&](const Outcome& a, const Outcome& b) { return rank(a) < rank(b); });
+    for (std::size_t o = 0; o < std::min(request_.top, outcomes_.size()); ++o) {
+      answer_.top.push_back(found(outcomes_[o]));
+    }
+    // Of equal points of a front the first one is listed: what reserves least.
     std::stable_sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) {
       return std::tuple(a.peak_reserved, a.plan, a.target) <
              std::tuple(b.peak_reserved, b.plan, b.target);
     });
     std::vector<Point> memory, cost;
-    std::vector<std::tuple<double, double, std::size_t>> best;
     for (std::size_t o = 0; o < outcomes_.size(); ++o) {
       const Outcome& outcome = outcomes_[o];
       memory.push_back({outcome.tokens_per_s, static_cast<double>(outcome.peak_reserved), o});
-      const auto usd = usd_per_million_tokens(target_of(outcome), outcome.tokens_per_s);
+      const auto usd = usd_per_million_tokens(target_of(outcome), outcome.kept_tokens_per_s());
       if (usd) cost.push_back({outcome.tokens_per_s, *usd, o});
-      best.emplace_back(loss(outcome), -outcome.tokens_per_s, o);
     }
-    std::sort(best.begin(), best.end());
-    if (best.size() > request_.top) best.resize(request_.top);
-    for (const auto& [loss, speed, o] : best) answer_.top.push_back(found(outcomes_[o]));
     for (const Point& point : pareto_front(std::move(memory))) {
       answer_.pareto.push_back(found(outcomes_[point.index]));
     }
@@ -213,7 +265,7 @@ class Search {
     plan.step_time = outcome.step_time;
     plan.tokens_per_s = outcome.tokens_per_s;
     plan.peak_reserved = outcome.peak_reserved;
-    plan.usd_per_million_tokens = usd_per_million_tokens(plan.target, outcome.tokens_per_s);
+    plan.usd_per_million_tokens = usd_per_million_tokens(plan.target, outcome.kept_tokens_per_s());
     return plan;
   }
 
@@ -224,6 +276,7 @@ class Search {
   std::vector<Outcome> outcomes_;  // that have a time and are affordable
   Front memory_front_, cost_front_;
   std::vector<double> best_losses_;  // of the top, least first
+  std::optional<Outcome> sure_;      // that keeps the limits even at the long end of its band
   SearchAnswer answer_;
 };
 

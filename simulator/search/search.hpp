@@ -21,6 +21,7 @@
 #include "models/sharding/question.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/search/prices.hpp"
+#include "simulator/search/training.hpp"
 
 namespace foreshard::simulator {
 
@@ -46,13 +47,12 @@ struct SearchRequest {
   std::string base_file;        // used in messages only
   std::vector<PlanAxis> space;  // what varies over `base`
   std::vector<SearchTarget> targets;
-  std::vector<std::string> warnings;  // of what was asked, for the answer
+  std::vector<std::string> assumed, warnings;  // of what was asked, for the answer
   const CostTable* costs = nullptr;
   std::optional<std::int64_t> device_memory;    // bytes per GPU; nothing: the machine's
   std::optional<std::int64_t> tokens_per_step;  // accumulation is what makes it so
   Objective objective = Objective::tokens_per_s;
-  std::optional<double> budget_usd;    // for `train_tokens`
-  std::optional<double> train_tokens;  // of the whole training
+  std::optional<TrainingGoal> training;  // of which a plan is a part, and what it may take
   std::size_t top = 5;
   Bounding bounding = Bounding::where_many;  // whether bounds cut
   int threads = 1;
@@ -74,7 +74,9 @@ struct FoundPlan {
   Nanoseconds step_time{0}, step_time_low{0}, step_time_high{0};
   double tokens_per_s = 0;
   std::int64_t peak_reserved = 0;                // bytes, of the rank that reserves most
-  std::optional<double> usd_per_million_tokens;  // where the price is known
+  std::optional<double> usd_per_million_tokens;  // that are kept, where the price is known
+  // Of the training, where there is one and the storage is known; else nothing is lost.
+  std::optional<Reliability> reliability;
 
   // That of a step that takes so long instead.
   std::optional<double> usd_per_million_tokens_at(Nanoseconds step) const {
@@ -82,17 +84,27 @@ struct FoundPlan {
     return *usd_per_million_tokens * static_cast<double>(step.count()) /
            static_cast<double>(step_time.count());
   }
+  // Tokens that are kept, of steps that take so long instead.
+  double kept_tokens_per_s_at(Nanoseconds step) const {
+    return tokens_per_s * (reliability ? goodput(*reliability) : 1) *
+           static_cast<double>(step_time.count()) / static_cast<double>(step.count());
+  }
+  TrainingCost training_cost_at(const TrainingGoal& goal, Nanoseconds step) const {
+    return training_cost(goal, kept_tokens_per_s_at(step), target.rent.usd_per_hour);
+  }
 };
 
 struct SearchAnswer {
   // Of candidates: considered = fitting + out of memory + cut by a bound.
   std::size_t considered = 0, fitting = 0, out_of_memory = 0, cut_by_bound = 0;
-  std::size_t over_budget = 0;   // of those that fit
-  std::size_t predicted = 0;     // in full
-  double seconds = 0;            // of the whole search
-  double processor_seconds = 0;  // that its threads worked
+  std::size_t over_budget = 0, too_late = 0;  // of those that fit
+  std::size_t predicted = 0;                  // in full
+  double seconds = 0;                         // of the whole search
+  double processor_seconds = 0;               // that its threads worked
   int threads = 1;
-  std::vector<FoundPlan> top;          // best first
+  std::vector<FoundPlan> top;  // best first
+  // The best of those that keep budget and deadline even at the long end of their band.
+  std::optional<FoundPlan> best_sure;
   std::vector<FoundPlan> pareto;       // most tokens/s against least reserved memory, fastest first
   std::vector<FoundPlan> pareto_cost;  // most tokens/s against least cost, of those with a price
   std::vector<std::string> warnings;   // the request's, and targets without a plan, and why

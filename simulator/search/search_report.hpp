@@ -31,7 +31,8 @@ std::vector<PlanDifference> differences(const FoundPlan& best, const FoundPlan& 
 // What the second of the top lacks beside the first, in words; "" where there is no second.
 std::string runner_up_text(const SearchAnswer& answer, Objective objective);
 
-// "h100-sxm x 64"
+// "h100-sxm", and "h100-sxm x 64"
+std::string machine_name(const SearchTarget& target);
 std::string target_name(const SearchTarget& target);
 
 }  // namespace foreshard::simulator

@@ -258,9 +258,10 @@ std::string search_svg(const SearchAnswer& answer) {
   svg += kStyle;
   svg += "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
   if (panels.empty()) {
-    svg +=
-        text_at(kLeft, kTop, "class=\"title\"",
-                answer.over_budget > 0 ? "No plan that fits is within the budget" : "No plan fits");
+    svg += text_at(kLeft, kTop, "class=\"title\"",
+                   answer.over_budget + answer.too_late > 0
+                       ? "No plan that fits keeps budget and deadline"
+                       : "No plan fits");
   }
   for (std::size_t p = 0; p < panels.size(); ++p) {
     svg += panels[p].svg(kPanelWidth * static_cast<double>(p));

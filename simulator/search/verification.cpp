@@ -9,24 +9,21 @@
 namespace foreshard::simulator {
 namespace {
 
-Result<Prediction> predicted_alone(const SearchRequest& request, const FoundPlan& found,
-                                   const Plan& plan, const std::string& name) {
-  const auto job = make_job(question_on(request, found.target, plan), name);
-  if (!job) return tl::unexpected(job.error());
+Prediction predicted_alone(const SearchRequest& request, const FoundPlan& found, const Job& job) {
   PredictionOptions options;
   options.costs = request.costs;
   options.machine = found.target.machine;
   options.device_memory = request.device_memory;
-  return predict(*job, options);
+  return predict(job, options);
 }
 
 Result<void> verify_plan(const SearchRequest& request, const FoundPlan& found) {
   const std::string name = "plan found for " + target_name(found.target);
   const auto plan = parse_plan(to_toml(found.plan), name);
   if (!plan) return tl::unexpected(plan.error());
-  const auto again = predicted_alone(request, found, *plan, name);
-  if (!again) return tl::unexpected(again.error());
-  const Prediction& prediction = *again;
+  const auto job = make_job(question_on(request, found.target, *plan), name);
+  if (!job) return tl::unexpected(job.error());
+  const Prediction prediction = predicted_alone(request, found, *job);
   std::int64_t reserved = 0;
   for (const RankPeaks& rank : prediction.ranks_memory) {
     reserved = std::max(reserved, rank.peaks.reserved);
@@ -41,14 +38,20 @@ Result<void> verify_plan(const SearchRequest& request, const FoundPlan& found) {
 
 }  // namespace
 
+void add_band(const SearchRequest& request, FoundPlan& found) {
+  const auto job = make_job(question_on(request, found.target, found.plan), request.base_file);
+  if (!job) return;
+  const Prediction prediction = predicted_alone(request, found, *job);
+  found.step_time_low = prediction.step_time_low;
+  found.step_time_high = prediction.step_time_high;
+  if (request.training) {
+    found.reliability = reliability(*job, found.target.machine, *request.training);
+  }
+}
+
 void add_bands(const SearchRequest& request, SearchAnswer& answer) {
   for (auto* plans : {&answer.top, &answer.pareto, &answer.pareto_cost}) {
-    for (FoundPlan& found : *plans) {
-      const auto prediction = predicted_alone(request, found, found.plan, request.base_file);
-      if (!prediction) continue;
-      found.step_time_low = prediction->step_time_low;
-      found.step_time_high = prediction->step_time_high;
-    }
+    for (FoundPlan& found : *plans) add_band(request, found);
   }
 }
 
@@ -58,7 +61,7 @@ Result<void> verify(const SearchRequest& request, const SearchAnswer& answer) {
       if (auto ok = verify_plan(request, plan); !ok) return ok;
     }
   }
-  return {};
+  return answer.best_sure ? verify_plan(request, *answer.best_sure) : Result<void>();
 }
 
 }  // namespace foreshard::simulator

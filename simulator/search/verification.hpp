@@ -6,7 +6,8 @@
 namespace foreshard::simulator {
 
 // Adds the times between which the step's lies with a probability of 90 %, which the search itself does
-// not need.
+// not need, and what is lost of a training.
+void add_band(const SearchRequest& request, FoundPlan& found);
 void add_bands(const SearchRequest& request, SearchAnswer& answer);
 
 // Each from the text of its plan file. An error where a prediction differs from what the search found,

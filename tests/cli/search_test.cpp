@@ -105,6 +105,11 @@ TEST(Search, PricesAreOnesOwnOrTheCatalogues) {
   EXPECT_TRUE(catalogue["best"]["cost_per_million_tokens"].is_number());
 }
 
+// For an option: `factor` times the hours.
+std::string formatted_hours(const json& hours, double factor) {
+  return std::to_string(factor * hours.get<double>()) + "h";
+}
+
 double usd_per_hour(const json& plan) {
   return plan["cost_per_million_tokens"].get<double>() * plan["tokens_per_s"].get<double>() * 3600 /
          1e6;
@@ -171,8 +176,66 @@ TEST(Search, NumbersOfNodesAreWholeNodesOfEachMachine) {
       place.run_json({"search", "--model", "model", "--base", "plan.toml", "--space", "space.toml",
                       "--machines", "h100-sxm,g5.12xlarge", "--nodes", "1,2", "--top", "99"});
   std::set<std::pair<int, int>> sizes;
-  for (const json& plan : answer["top"]) sizes.emplace(plan["nodes"].get<int>(), plan["gpus"].get<int>());
+  for (const json& plan : answer["top"])
+    sizes.emplace(plan["nodes"].get<int>(), plan["gpus"].get<int>());
   EXPECT_EQ(sizes, (std::set<std::pair<int, int>>{{1, 4}, {1, 8}, {2, 8}, {2, 16}}));
+}
+
+TEST(Search, ATrainingHasADeadlineCheckpointsAndFailures) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const std::vector<std::string> asked{
+      "--space",        "space.toml", "--machines",          "p5.48xlarge", "--gpus",     "16",
+      "--train-tokens", "1e12",       "--storage-bandwidth", "2",           "--gpu-mtbf", "2000h"};
+  const json best = place.run_json(search(asked))["best"], training = best["training"];
+  EXPECT_NEAR(training["hours_between_failures"], 2000.0 / 16, 1e-9);
+  EXPECT_LT(training["goodput"], 1);
+  EXPECT_NEAR(training["hours"].get<double>(),
+              1e12 / best["tokens_per_s"].get<double>() / 3600 / training["goodput"].get<double>(),
+              1e-6 * training["hours"].get<double>());
+  EXPECT_LT(training["hours_low"], training["hours"]);
+  EXPECT_GT(training["usd_high"], training["usd"]);
+
+  std::vector<std::string> limited = asked;
+  limited.insert(limited.end(), {"--deadline", formatted_hours(training["hours_high"], 1.001)});
+  const json sure = place.run_json(search(limited));
+  EXPECT_EQ(sure["best_sure"]["plan"], best["plan"]);
+  limited.back() = formatted_hours(training["hours"], 1.001);
+  const json unsure = place.run_json(search(limited));
+  EXPECT_EQ(unsure["best"]["plan"], best["plan"]);
+  EXPECT_TRUE(unsure["best_sure"].is_null());
+  limited.back() = formatted_hours(training["hours"], 0.9);
+  EXPECT_GT(place.run_json(search(limited))["plans_too_late"], 0);
+  const Outcome words = place.run(search(asked));
+  EXPECT_NE(words.out.find("of the time is training that is kept"), std::string::npos) << words.out;
+}
+
+// A plan file's own default of 512 tokens is for trying out.
+TEST(Search, SequencesAreTheModelsUsualWhereNobodySaysTheirLength) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const auto answer = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> asked{"search",     "--model",  "llama-3.2-1b",
+                                   "--machines", "h100-sxm", "--operators",
+                                   "foreshard",  "--space",  "space.toml"};
+    asked.insert(asked.end(), more.begin(), more.end());
+    return place.run_json(asked);
+  };
+  const json usual = answer({});
+  EXPECT_EQ(usual["question"]["sequence"], 8192);
+  EXPECT_EQ(usual["assumed"], json::array({"sequences of 8192 tokens"}));
+  place.write("base.toml", "[batch]\nsequence = 2048\n");
+  const json said = answer({"--base", "base.toml"});
+  EXPECT_EQ(said["question"]["sequence"], 2048);
+  EXPECT_TRUE(said["assumed"].empty());
+  place.write("space.toml", "\"batch.sequence\" = [512, 1024]\n");
+  EXPECT_TRUE(answer({})["assumed"].empty());
+}
+
+TEST(Search, GradientsAreReducedInBf16OnlyWhereItIsAskedFor) {
+  const Workplace place;
+  const json answer = place.run_json(search({}));
+  EXPECT_EQ(answer["question"]["plan"]["precision"]["reduce"], "fp32");
 }
 
 TEST(Search, PricesThatCannotBeMeantAreRefused) {
@@ -341,6 +404,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadSearch{
             "PriceKind", kSpace, {"--price-kind", "stolen"}, {"--price-kind", "stolen", "spot"}},
         BadSearch{"TooFewNodes", kSpace, {"--gpus", "16", "--nodes", "1"}, {"--nodes", "16"}},
+        BadSearch{
+            "DeadlineForNothing", kSpace, {"--deadline", "30d"}, {"--deadline", "--train-tokens"}},
+        BadSearch{"NoDeadline", kSpace, {"--deadline", "30"}, {"--deadline", "30", "12h"}},
+        BadSearch{"RestartForNothing", kSpace, {"--restart-time", "5min"}, {"--restart-time"}},
         BadSearch{"BudgetForNothing", kSpace, {"--budget", "10"}, {"--budget", "--train-tokens"}},
         BadSearch{"BadPrice",
                   kSpace,

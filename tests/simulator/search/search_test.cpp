@@ -180,15 +180,101 @@ TEST(Search, TheNumberOfThreadsChangesNothing) {
 
 TEST(Search, ABudgetLeavesOutWhatCostsMore) {
   Case test;
-  test.request.train_tokens = 1e9;
+  test.request.training = TrainingGoal{1e9};
   const SearchAnswer all = search(test.request).value();
+  EXPECT_FALSE(all.best_sure.has_value()) << "there are no limits";
   const double dearest = *all.pareto_cost.front().usd_per_million_tokens * 1e3;
-  test.request.budget_usd = dearest * 0.99;
+  test.request.training->budget_usd = dearest * 0.99;
   const SearchAnswer some = search(test.request).value();
   EXPECT_GT(some.over_budget, 0u);
   for (const FoundPlan& plan : some.top) {
-    EXPECT_LE(*plan.usd_per_million_tokens * 1e3, *test.request.budget_usd);
+    EXPECT_LE(*plan.usd_per_million_tokens * 1e3, *test.request.training->budget_usd);
   }
+}
+
+TEST(Search, ADeadlineLeavesOutWhatTakesLonger) {
+  Case test;
+  test.request.training = TrainingGoal{1e9};
+  const SearchAnswer all = search(test.request).value();
+  const double shortest = 1e9 / all.top.front().tokens_per_s;
+  test.request.training->deadline_s = 1.2 * shortest;
+  const SearchAnswer some = search(test.request).value();
+  EXPECT_GT(some.too_late, 0u);
+  EXPECT_EQ(some.considered, all.considered);
+  EXPECT_EQ(answers_of(some.top), answers_of(all.top));
+  test.request.training->deadline_s = 0.99 * shortest;
+  EXPECT_TRUE(search(test.request)->top.empty());
+}
+
+// Of every plan by itself: the best of those whose band keeps the limits.
+std::optional<Answer> best_sure_by_brute_force(const SearchRequest& request) {
+  const TrainingGoal& goal = *request.training;
+  const Candidates candidates(request.base.plan, "base", request.space, request.tokens_per_step);
+  std::optional<Answer> best;
+  for (const SearchTarget& target : request.targets) {
+    for (std::size_t n = 0; n < candidates.plans(); ++n) {
+      const auto plan = candidates.plan(n, target.gpus);
+      const auto p = plan ? predicted(request, *plan, target) : std::nullopt;
+      if (!p || !p->fits || p->step_time.count() == 0) continue;
+      const double slowest = p->tokens_per_s * static_cast<double>(p->step_time.count()) /
+                             static_cast<double>(p->step_time_high.count());
+      const TrainingCost cost = training_cost(goal, slowest, target.rent.usd_per_hour);
+      if (broken_limit(goal, cost) != Limit::none) continue;
+      const Answer answer{p->tokens_per_s, reserved_by(*p),
+                          *usd_per_million_tokens(target, p->tokens_per_s), p->step_time.count()};
+      if (!best || answer.loss(request.objective) < best->loss(request.objective)) best = answer;
+    }
+  }
+  return best;
+}
+
+TEST(Search, FindsTheBestPlanWhoseBandKeepsTheLimits) {
+  for (const Objective objective : {Objective::tokens_per_s, Objective::cost}) {
+    for (const Bounding bounding : {Bounding::never, Bounding::always}) {
+      for (const double slack : {1.05, 1.3}) {
+        Case test;
+        test.request.objective = objective;
+        test.request.bounding = bounding;
+        test.request.training = TrainingGoal{1e9};
+        const SearchAnswer all = search(test.request).value();
+        const FoundPlan& best = all.top.front();
+        test.request.training->deadline_s = slack * 1e9 / best.tokens_per_s;
+        test.request.training->budget_usd = slack * *best.usd_per_million_tokens * 1e3;
+        const auto expected = best_sure_by_brute_force(test.request);
+        const SearchAnswer answer = search(test.request).value();
+        ASSERT_EQ(answer.best_sure.has_value(), expected.has_value());
+        if (!expected) continue;
+        EXPECT_EQ(answers_of({*answer.best_sure}).front().loss(objective),
+                  expected->loss(objective));
+        EXPECT_TRUE(verify(test.request, answer).has_value());
+      }
+    }
+  }
+}
+
+TEST(Search, CheckpointsAndFailuresLengthenATraining) {
+  Case test;
+  test.request.training = TrainingGoal{1e12};
+  test.request.training->storage_bandwidth = 1e9;
+  test.request.training->gpu_mtbf_s = 1000 * 3600;
+  const SearchAnswer answer = search(test.request).value();
+  EXPECT_TRUE(answer.warnings.empty());
+  for (const FoundPlan& plan : answer.top) {
+    ASSERT_TRUE(plan.reliability.has_value());
+    EXPECT_DOUBLE_EQ(plan.reliability->between_failures, 1000.0 * 3600 / plan.target.gpus);
+    const double share = goodput(*plan.reliability), seconds = 1e12 / plan.tokens_per_s / share;
+    EXPECT_LT(share, 1);
+    const TrainingCost cost = plan.training_cost_at(*test.request.training, plan.step_time);
+    EXPECT_NEAR(cost.seconds, seconds, 1e-9 * seconds);
+    EXPECT_NEAR(*cost.usd, plan.target.rent.usd_per_hour * seconds / 3600, 1e-9 * *cost.usd);
+    EXPECT_NEAR(*cost.usd, *plan.usd_per_million_tokens * 1e6, 1e-9 * *cost.usd);
+  }
+  test.request.training->storage_bandwidth = 0;
+  const SearchAnswer unknown = search(test.request).value();
+  EXPECT_FALSE(unknown.top.front().reliability.has_value());
+  ASSERT_FALSE(unknown.warnings.empty());
+  EXPECT_NE(unknown.warnings.front().find("the storage of h100-sxm is not known"),
+            std::string::npos);
 }
 
 // Axes of as many choices as each of `counts`.
