@@ -25,6 +25,7 @@ struct StepDoubt {
   // standard deviation of the step through its own costs.
   std::array<double, kOperators> work{}, operators{};
   double slowest_rank = 0;  // standard deviation of the step through how slow that one is
+  double unexercised = 0;   // through what of it observed runs did not show (exercised.hpp)
   ErrorSpread left_out;     // by everything else
 };
 
@@ -35,8 +36,9 @@ struct StepSpan {
 };
 
 // Of a step that pays `counts` times each of the costs. A limit's share is the time of the kernels
-// that it decides; of the links', what they keep waiting. The rest of the step is what copies over
-// the host link and the host's own work take, and after these what the host's launches are late by.
+// that it decides; of the link's and the network's, what they keep waiting. The rest of the step is what
+// copies over the host link and the host's own work take, and after these what the host's launches are
+// late by.
 StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
                         const std::vector<std::int64_t>& counts, const CostModel& model,
                         const StepSpan& span);
