@@ -1,8 +1,12 @@
 // Cost files: JSON, written so that equal tables are equal files.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -24,45 +28,102 @@ namespace {
 constexpr double kMaxLogarithm = 10;  // a factor of 22,000
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 50;
 
+nlohmann::json to_json(const ObservedStep& step) {
+  nlohmann::json json{{"plan", step.plan},
+                      {"model", step.model},
+                      {"ranks", step.ranks},
+                      {"measured_ns", step.measured_ns},
+                      {"catalogue_ns", step.catalogue_ns},
+                      {"fitted_ns", step.fitted_ns}};
+  if (step.question.empty()) return json;
+  json["question"] = step.question;
+  json["log_ratio"] = step.log_ratio;
+  for (std::size_t i = 0; i < kRates; ++i) {
+    json["gradient"][std::string(kRateNames[i])] = step.gradient[i];
+  }
+  json["nodes"] = step.exercise.nodes;
+  json["kernels"] = nlohmann::json::array();
+  for (const KernelShare& of : step.exercise.kernels) {
+    json["kernels"].push_back({{"kernel", of.kernel}, {"share", of.share}});
+  }
+  return json;
+}
+
 nlohmann::json to_json(const DeviceRates& rates) {
   nlohmann::json factors = nlohmann::json::array(), observed = nlohmann::json::array();
   for (std::size_t i = 0; i < kRates; ++i) {
     nlohmann::json row{{"rate", kRateNames[i]}, {"log_factor", rates.factors.logarithm[i]}};
     for (std::size_t j = 0; j < kRates; ++j) {
-      row[std::string("covariance_") + std::string(kRateNames[j])] = rates.factors.covariance[i][j];
+      const std::string name(kRateNames[j]);
+      row["covariance_" + name] = rates.factors.covariance[i][j];
+      row["learnt_" + name] = rates.factors.learnt[i][j];
     }
     factors.push_back(std::move(row));
   }
-  for (const ObservedStep& step : rates.observed) {
-    observed.push_back({{"plan", step.plan},
-                        {"model", step.model},
-                        {"ranks", step.ranks},
-                        {"measured_ns", step.measured_ns},
-                        {"catalogue_ns", step.catalogue_ns},
-                        {"fitted_ns", step.fitted_ns}});
-  }
+  for (const ObservedStep& step : rates.observed) observed.push_back(to_json(step));
   return {{"machine", rates.machine},
           {"factors", factors},
           {"unexplained", rates.factors.unexplained},
           {"observed", observed}};
 }
 
+// Files of earlier versions have one rate for all links.
+constexpr std::string_view kLinks = "links";
+constexpr Rate kLinkRates[] = {Rate::link, Rate::network, Rate::copy};
+
+// The rates that a name in a file stands for.
+std::vector<std::size_t> rates_named(std::string_view name) {
+  std::vector<std::size_t> found;
+  if (name == kLinks) {
+    for (const Rate rate : kLinkRates) found.push_back(static_cast<std::size_t>(rate));
+  }
+  for (std::size_t i = 0; i < kRates; ++i) {
+    if (name == kRateNames[i]) found.push_back(i);
+  }
+  return found;
+}
+
+void read_factor(CostFileReader& row, RateFactors& factors) {
+  const std::vector<std::size_t> rates = rates_named(row.word("rate"));
+  if (rates.empty()) {
+    std::string names;
+    for (const std::string_view name : kRateNames) names += ", " + std::string(name);
+    return row.wrong("rate", "is not a rate; expected one of " + names.substr(2));
+  }
+  const double logarithm = row.number("log_factor", -kMaxLogarithm, kMaxLogarithm);
+  for (const std::size_t i : rates) factors.logarithm[i] = logarithm;
+  for (std::size_t j = 0; j < kRates; ++j) {
+    const std::string own = "covariance_" + std::string(kRateNames[j]);
+    const std::string of_links = "covariance_" + std::string(kLinks);
+    const bool is_link =
+        std::count(std::begin(kLinkRates), std::end(kLinkRates), static_cast<Rate>(j)) > 0;
+    const std::string& key = is_link && row.has(of_links.c_str()) ? of_links : own;
+    const double covariance = row.number(key.c_str(), -kMaxLogarithm, kMaxLogarithm);
+    for (const std::size_t i : rates) factors.covariance[i][j] = covariance;
+    const std::string learnt = "learnt_" + std::string(kRateNames[j]);
+    if (!row.has(learnt.c_str())) continue;  // absent from files of earlier versions
+    factors.learnt[rates.front()][j] = row.number(learnt.c_str(), -kMaxLogarithm, kMaxLogarithm);
+  }
+}
+
+void read_what_was_shown(CostFileReader& item, ObservedStep& step) {
+  step.question = item.word("question");
+  step.log_ratio = item.number("log_ratio", -kMaxLogarithm, kMaxLogarithm);
+  CostFileReader gradient = item.object("gradient");
+  for (std::size_t i = 0; i < kRates; ++i) {
+    const std::string name(kRateNames[i]);
+    step.gradient[i] = gradient.number(name.c_str(), -kMaxLogarithm, kMaxLogarithm);
+  }
+  step.exercise.nodes = static_cast<int>(item.integer("nodes", 1, 1 << 24));
+  item.list("kernels", [&](CostFileReader& of) {
+    step.exercise.kernels.push_back({of.word("kernel"), of.number("share", 0, 1)});
+  });
+}
+
 DeviceRates read_device_rates(CostFileReader reader) {
   DeviceRates rates;
   rates.machine = reader.word("machine");
-  reader.list("factors", [&](CostFileReader& row) {
-    const std::string name = row.word("rate");
-    for (std::size_t i = 0; i < kRates; ++i) {
-      if (name != kRateNames[i]) continue;
-      rates.factors.logarithm[i] = row.number("log_factor", -kMaxLogarithm, kMaxLogarithm);
-      for (std::size_t j = 0; j < kRates; ++j) {
-        const std::string key = std::string("covariance_") + std::string(kRateNames[j]);
-        rates.factors.covariance[i][j] = row.number(key.c_str(), -kMaxLogarithm, kMaxLogarithm);
-      }
-      return;
-    }
-    row.wrong("rate", "is not a rate; expected product, attention, memory, links or host");
-  });
+  reader.list("factors", [&](CostFileReader& row) { read_factor(row, rates.factors); });
   if (reader.has("unexplained")) {
     rates.factors.unexplained = reader.number("unexplained", 0, kMaxLogarithm);
   }
@@ -74,6 +135,7 @@ DeviceRates read_device_rates(CostFileReader reader) {
     step.measured_ns = item.integer("measured_ns", 0, kMaxNs);
     step.catalogue_ns = item.integer("catalogue_ns", 0, kMaxNs);
     step.fitted_ns = item.integer("fitted_ns", 0, kMaxNs);
+    if (item.has("question")) read_what_was_shown(item, step);
     rates.observed.push_back(std::move(step));
   });
   return rates;

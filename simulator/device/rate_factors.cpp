@@ -8,9 +8,9 @@
 namespace foreshard::simulator {
 namespace {
 
-// Of what has no line in the catalogue's rates: collectives against published measurements, and host
-// times between processors.
-constexpr double kLinksSpread = 0.20, kHostSpread = 0.40;
+// Of what has no line in the catalogue's rates: collectives against published measurements, copies over
+// the host link against its data sheet, and host times between processors.
+constexpr double kTransferSpread = 0.20, kHostSpread = 0.40;
 
 double dot(const RateVector& a, const RateVector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -19,7 +19,8 @@ double dot(const RateVector& a, const RateVector& b) {
 }  // namespace
 
 Rate rate_of(Operator op) {
-  if (is_collective(op) || is_host_copy(op)) return Rate::links;
+  if (is_collective(op)) return Rate::link;
+  if (is_host_copy(op)) return Rate::copy;
   if (is_matmul(op)) return Rate::product;
   return is_attention(op) ? Rate::attention : Rate::memory;
 }
@@ -41,19 +42,6 @@ RateVector RateFactors::along(const RateVector& gradient) const {
 
 double RateFactors::error(const RateVector& gradient) const {
   return std::sqrt(std::max(0.0, dot(gradient, along(gradient))));
-}
-
-// The Kalman filter's update: the mean and covariance of a normal distribution after one more linear
-// observation with noise.
-void RateFactors::observe(const RateVector& gradient, double y, double sigma) {
-  const RateVector of_rates = along(gradient);
-  const double variance = dot(gradient, of_rates) + sigma * sigma;
-  const double surprise = y - dot(gradient, logarithm);
-  for (std::size_t i = 0; i < kRates; ++i) {
-    logarithm[i] += of_rates[i] / variance * surprise;
-    for (std::size_t j = 0; j < kRates; ++j)
-      covariance[i][j] -= of_rates[i] * of_rates[j] / variance;
-  }
 }
 
 std::string sources_of(const KernelRates& rates, Rate rate) {
@@ -80,7 +68,11 @@ RateFactors prior_factors(const KernelRates& rates) {
   const RateVector spreads{std::hypot(rates.best_product.spread, rates.under_load.spread),
                            std::max({rates.flash_forward.spread, rates.flash_backward.spread,
                                      rates.flash_forward_limit.spread}),
-                           rates.memory.spread, kLinksSpread, kHostSpread};
+                           rates.memory.spread,
+                           kTransferSpread,
+                           kTransferSpread,
+                           kTransferSpread,
+                           kHostSpread};
   RateFactors factors;
   for (std::size_t i = 0; i < kRates; ++i) factors.covariance[i][i] = spreads[i] * spreads[i];
   return factors;

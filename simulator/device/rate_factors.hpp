@@ -14,14 +14,14 @@
 
 namespace foreshard::simulator {
 
-// The limits: of matrix products, attention's kernels, memory, the links between devices, and the host
-// that launches.
-enum class Rate : std::uint8_t { product, attention, memory, links, host, kCount };
+// The limits: of matrix products, attention's kernels, memory, the links inside of a node, the network
+// between nodes, the copies to and from the host, and the host that launches.
+enum class Rate : std::uint8_t { product, attention, memory, link, network, copy, host, kCount };
 constexpr auto kRates = static_cast<std::size_t>(Rate::kCount);
-constexpr std::array<std::string_view, kRates> kRateNames{"product", "attention", "memory", "links",
-                                                          "host"};
+constexpr std::array<std::string_view, kRates> kRateNames{"product", "attention", "memory", "link",
+                                                          "network", "copy",      "host"};
 
-Rate rate_of(Operator op);  // on a device
+Rate rate_of(Operator op);  // on a device; of collectives that stay inside of a node
 
 using RateVector = std::array<double, kRates>;
 
@@ -31,6 +31,8 @@ struct RateFactors {
   // Standard deviation of the logarithm of a step's time that observed runs show and no factors
   // explain.
   double unexplained = 0;
+  // What observed runs took away of the covariance that was there before them.
+  std::array<RateVector, kRates> learnt{};
 
   double factor(Rate rate) const;
   double deviation(Rate rate) const;  // standard deviation of that factor's logarithm
@@ -38,8 +40,6 @@ struct RateFactors {
   double error(const RateVector& gradient) const;
   // Covariance of each of the logarithms with that time's.
   RateVector along(const RateVector& gradient) const;
-  // Takes into account that y = gradient x logarithms, give or take `sigma`.
-  void observe(const RateVector& gradient, double y, double sigma);
 };
 
 // Where the catalogue has its rates from, each source once.

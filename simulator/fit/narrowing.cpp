@@ -3,31 +3,46 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 #include "models/hardware/kernel_rates.hpp"
 #include "simulator/fit/fit_band.hpp"
+#include "simulator/fit/observed_runs.hpp"
+#include "simulator/fit/taught_factors.hpp"
 #include "simulator/predict/rate_sensitivity.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-// The run itself, of which somebody reads the throughput.
-Narrowing by_observed_run(const Job& job, const Machine& machine, const PredictionOptions& options,
-                          const StepDoubt& doubt) {
-  const bool is_corrected = options.costs != nullptr;
-  RateFactors factors =
-      is_corrected ? options.costs->rates->factors : prior_factors(kernel_rates(machine));
-  const RateVector gradient = rate_sensitivity(job, machine, factors).gradient;
-  const double unsurprising =
-      std::inner_product(gradient.begin(), gradient.end(), factors.logarithm.begin(), 0.0);
-  factors.observe(gradient, unsurprising, kObservedDeviation);
+// The run itself, of which somebody reads the throughput; nothing where that is known already.
+std::optional<Narrowing> by_observed_run(const Job& job, const Machine& machine,
+                                         const CostTable* costs, const StepDoubt& doubt) {
+  const KernelRates& catalogue = kernel_rates(machine);
+  RateFactors factors = prior_factors(catalogue);
+  std::vector<ObservedStep> observed;
+  if (costs != nullptr) {
+    factors = costs->rates->factors;
+    observed = costs->rates->observed;
+  }
+  const std::string question = identity_of(job);
+  for (const ObservedStep& step : observed) {
+    if (step.question.empty() || step.question == question) return {};
+  }
+  ObservedStep& unsurprising = observed.emplace_back();
+  unsurprising.question = question;
+  unsurprising.gradient = rate_sensitivity(job, machine, factors).gradient;
+  unsurprising.log_ratio = std::inner_product(
+      unsurprising.gradient.begin(), unsurprising.gradient.end(), factors.logarithm.begin(), 0.0);
+  factors = taught_factors(catalogue, observations_of(observed));
   StepDoubt after = doubt;
   after.left_out = held_out_spread(CostWay::observed);
-  return {is_corrected ? "the throughput of this run beside those that were observed "
+  after.unexercised = 0;
+  return Narrowing{costs != nullptr
+                       ? "the throughput of this run beside those that were observed "
                          "(foreshard fit --observed)"
                        : "the throughput of one run of this plan on this machine (foreshard fit "
                          "--observed)",
-          half_width(after, &factors)};
+                   half_width(after, &factors)};
 }
 
 // A recording of the plan: all of its costs are measured then.
@@ -56,12 +71,12 @@ std::optional<Narrowing> find_narrowing(const Job& job, const PredictionOptions&
     const Machine* machine = options.machine;
     if (machine == nullptr && job.machine) machine = &*job.machine;
     if (machine == nullptr) return {};
-    best = by_observed_run(job, *machine, options, doubt);
+    best = by_observed_run(job, *machine, options.costs, doubt);
   } else {
     best = options.costs != nullptr ? by_recording(doubt) : by_calibration();
   }
   constexpr double kWorthwhile = 0.001;
-  if (best->half_width > present - kWorthwhile) return {};
+  if (!best || best->half_width > present - kWorthwhile) return {};
   return best;
 }
 

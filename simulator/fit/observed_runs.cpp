@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "models/base/figures.hpp"
 #include "models/hardware/kernel_rates.hpp"
+#include "models/question/question_json.hpp"
+#include "simulator/fit/taught_factors.hpp"
 #include "simulator/predict/rate_sensitivity.hpp"
 
 namespace foreshard::simulator {
 namespace {
 
-constexpr int kRounds = 3;
+constexpr int kRounds = 4;
 constexpr double kMostUnexplained = 4;  // factor between an observed step and the fitted one
 constexpr double kMostUnlike = 100;     // and the catalogue's: no rates are sought for it
 
@@ -20,52 +23,72 @@ double unexplained(const std::vector<ObservedStep>& steps) {
   if (steps.empty()) return 0;
   double squares = 0;
   for (const ObservedStep& step : steps) squares += std::pow(std::log(step.over_fitted()), 2);
-  const double usual = kObservedDeviation * kObservedDeviation;
+  const double usual = kHandDeviation * kHandDeviation + kOwnDeviation * kOwnDeviation;
   return std::sqrt(std::max(0.0, squares / static_cast<double>(steps.size()) - usual));
+}
+
+double log_of(const ObservedRun& run) {
+  return std::log(static_cast<double>(run.step_time.count()));
+}
+
+// What the step of a run says by the factors at hand.
+Result<RateSensitivity> sensitivity_of(const ObservedRun& run, const Machine& machine,
+                                       const RateFactors& factors) {
+  RateSensitivity now = rate_sensitivity(run.job, machine, factors);
+  if (std::isfinite(now.log_ns)) return now;
+  return fail(run.plan, "", "has no predicted step time; expected a plan that can be predicted");
 }
 
 }  // namespace
 
+std::string identity_of(Question question) {
+  question.costs.clear();
+  return question_json(question);
+}
+
 Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Machine& machine,
                                  const std::string& machine_id) {
-  DeviceRates rates;
-  rates.machine = machine_id;
-  const RateFactors prior = prior_factors(kernel_rates(machine));
-  rates.factors = prior;
+  const KernelRates& catalogue = kernel_rates(machine);
+  const RateFactors prior = prior_factors(catalogue);
+  DeviceRates rates{machine_id, prior, {}};
+  for (const ObservedRun& run : runs) {
+    rates.observed.push_back({run.plan, run.job.model.name, run.job.ranks, run.step_time.count(), 0,
+                              0, identity_of(run.job)});
+  }
   for (int round = 0; round < kRounds; ++round) {
     const RateVector at = rates.factors.logarithm;
-    RateFactors next = prior;
-    for (const ObservedRun& run : runs) {
-      RateFactors here = prior;
-      here.logarithm = at;
-      const RateSensitivity now = rate_sensitivity(run.job, machine, here);
-      if (!std::isfinite(now.log_ns)) {
-        return fail(run.plan, "",
-                    "has no predicted step time; expected a plan that can be predicted");
+    RateFactors here = prior;
+    here.logarithm = at;
+    std::map<std::string, RateSensitivity> questions;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      ObservedStep& step = rates.observed[r];
+      const auto [found, is_new] = questions.try_emplace(step.question);
+      RateSensitivity& now = found->second;
+      if (is_new) {
+        auto sensitivity = sensitivity_of(runs[r], machine, here);
+        if (!sensitivity) return tl::unexpected(sensitivity.error());
+        now = std::move(*sensitivity);
       }
-      const double measured = std::log(static_cast<double>(run.step_time.count()));
-      if (round == 0 && std::abs(measured - now.log_ns) > std::log(kMostUnlike)) {
-        const std::int64_t expected_ns = std::llround(std::exp(now.log_ns));
-        return fail(run.plan, "--observed",
-                    contradiction({run.plan, run.job.model.name, run.job.ranks,
-                                   run.step_time.count(), expected_ns, expected_ns},
-                                  machine_id));
+      const double miss = log_of(runs[r]) - now.log_ns;
+      if (round == 0) {
+        step.catalogue_ns = step.fitted_ns = std::llround(std::exp(now.log_ns));
+        if (std::abs(miss) > std::log(kMostUnlike)) {
+          return fail(step.plan, "--observed", contradiction(step, machine_id));
+        }
       }
-      const double linear =
-          std::inner_product(now.gradient.begin(), now.gradient.end(), at.begin(), 0.0);
-      next.observe(now.gradient, measured - now.log_ns + linear, kObservedDeviation);
+      step.gradient = now.gradient;
+      step.exercise = now.exercise;
+      step.log_ratio =
+          miss + std::inner_product(now.gradient.begin(), now.gradient.end(), at.begin(), 0.0);
     }
-    rates.factors = next;
+    rates.factors = taught_factors(catalogue, observations_of(rates.observed));
   }
-  for (const ObservedRun& run : runs) {
-    const auto ns = [&](const RateFactors& factors) {
-      return std::llround(std::exp(log_step_time(run.job, machine, factors)));
-    };
-    rates.observed.push_back({run.plan, run.job.model.name, run.job.ranks, run.step_time.count(),
-                              ns(prior), ns(rates.factors)});
-    const double factor = rates.observed.back().over_fitted();
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    ObservedStep& step = rates.observed[r];
+    step.fitted_ns = std::llround(std::exp(log_step_time(runs[r].job, machine, rates.factors)));
+    const double factor = step.over_fitted();
     if (factor > kMostUnexplained || factor < 1 / kMostUnexplained) {
-      return fail(run.plan, "--observed", contradiction(rates.observed.back(), machine_id));
+      return fail(step.plan, "--observed", contradiction(step, machine_id));
     }
   }
   rates.factors.unexplained = unexplained(rates.observed);

@@ -10,6 +10,7 @@
 #include "models/program/unrolled.hpp"
 #include "simulator/engine/idle_steps.hpp"
 #include "simulator/predict/chosen_costs.hpp"
+#include "simulator/predict/exercised.hpp"
 #include "simulator/predict/unknown_costs.hpp"
 
 namespace foreshard::simulator {
@@ -297,8 +298,18 @@ class Predictor {
         Nanoseconds(exposed_communication_ns(first.program, run_.timelines[0], options_.steps));
     const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
     result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), costs_, span);
+    if (options_.costs != nullptr && options_.costs->rates && costs_.rate_factors() != nullptr) {
+      result_.exercise =
+          exercise_of(first.program, first.costs, last_step_counts(), result_.doubt.rates, nodes());
+      add_unexercised(result_.exercise, *options_.costs->rates, result_.doubt);
+    }
     std::tie(result_.step_time_low, result_.step_time_high) =
         band_around(result_.step_time, half_width(result_.doubt, costs_.rate_factors()));
+  }
+
+  int nodes() const {
+    const int each = std::max(1, costs_.ranks_per_node());
+    return (set_.ranks() + each - 1) / each;
   }
 
   // Costs of another precision than the plan's, such as fp32 costs for a bf16 plan, can be faster than

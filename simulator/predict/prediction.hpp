@@ -102,6 +102,7 @@ struct Prediction {
   std::vector<StepPeaks> steps_memory;
   std::optional<StepPath> path;         // of the last step, where it was wanted and has a time
   StepDoubt doubt;                      // what the band is made of
+  Exercise exercise;                    // of the step, where costs rest on observed runs
   std::optional<TimeBasis> time_basis;  // where it was wanted and the step has a time
   PeakReport peak;
   std::optional<PeakExplanation> explanation;  // of that peak, where it was wanted

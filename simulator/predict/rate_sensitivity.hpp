@@ -4,18 +4,14 @@
 
 #include "models/hardware/hardware.hpp"
 #include "models/sharding/job.hpp"
-#include "simulator/device/rate_factors.hpp"
+#include "simulator/costs/device_rates.hpp"
 
 namespace foreshard::simulator {
-
-// What runs of one configuration on one kind of machine differ by, and the simulation of one that
-// was observed: standard deviation of the logarithm. Published figures of one configuration differ
-// by 2 to 9 %.
-constexpr double kObservedDeviation = 0.035;
 
 struct RateSensitivity {
   double log_ns = 0;      // logarithm of the step's nanoseconds; not finite: there is no time
   RateVector gradient{};  // of that, with the logarithms of the factors
+  Exercise exercise;      // what the step spends its time on
 };
 
 // On `machine` with these factors.

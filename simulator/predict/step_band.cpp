@@ -2,31 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace foreshard::simulator {
 namespace {
 
-double& at(RateVector& rates, Rate rate) {
-  return rates[static_cast<std::size_t>(rate)];
-}
-
-// `work`: nanoseconds by limit, without collectives; `copies`: those over the host link among them.
-RateVector shares_of_step(RateVector work, double copies, const StepSpan& span) {
+// `work`: nanoseconds by limit, alone.
+RateVector shares_of_step(const RateVector& work, const StepSpan& span) {
+  const auto ns = [&](Rate rate) { return work[static_cast<std::size_t>(rate)]; };
   const auto step = static_cast<double>(span.step_ns);
   const auto exposed = static_cast<double>(span.exposed_communication_ns);
-  const double on_host = at(work, Rate::host);
-  at(work, Rate::host) = at(work, Rate::links) = 0;
-  const double kernels = std::accumulate(work.begin(), work.end(), 0.0);
+  const double kernels = ns(Rate::product) + ns(Rate::attention) + ns(Rate::memory);
+  const double collectives = ns(Rate::link) + ns(Rate::network);
   // Kernels of several streams may run at once.
   const double fit = kernels > 0 ? std::min(1.0, (step - exposed) / kernels) : 0;
-  for (double& ns : work) ns *= fit / step;
   const double rest = std::max(0.0, step - exposed - kernels * fit);
-  const double waited = std::min(rest, copies + on_host);
-  const double of_copies = copies > 0 ? waited * copies / (copies + on_host) : 0;
-  at(work, Rate::links) = (exposed + of_copies) / step;
-  at(work, Rate::host) = (rest - of_copies) / step;
-  return work;
+  const double on_host = ns(Rate::copy) + ns(Rate::host);
+  const double of_copies = on_host > 0 ? std::min(rest, on_host) * ns(Rate::copy) / on_host : 0;
+  RateVector shares{};
+  const auto set = [&](Rate rate, double time) {
+    shares[static_cast<std::size_t>(rate)] = time / step;
+  };
+  for (const Rate rate : {Rate::product, Rate::attention, Rate::memory}) set(rate, fit * ns(rate));
+  for (const Rate rate : {Rate::link, Rate::network}) {
+    set(rate, collectives > 0 ? exposed * ns(rate) / collectives : 0);
+  }
+  set(Rate::copy, of_copies);
+  set(Rate::host, rest - of_copies);
+  return shares;
 }
 
 // What a cost is off by beyond the limit that it rests on.
@@ -50,7 +52,7 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
   StepDoubt doubt;
   doubt.left_out = model.errors();
   RateVector work{};
-  double total = 0, copies = 0;
+  double total = 0, collectives = 0;
   bool has_rates = false;
   const std::size_t places = cost_places(program.place);
   for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -58,22 +60,29 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
     const double ns = static_cast<double>(costs.costs[c].ns) * static_cast<double>(counts[c]);
     total += ns;
     const Operator op = program.cost_keys[c / places].op;
+    if (is_collective(op)) collectives += ns;
     const auto family = static_cast<std::size_t>(family_of(op));
     doubt.work[family] += ns;
     doubt.operators[family] += ns * own_error(costs, c, model);
     if (costs.rates[c] == Rate::kCount) continue;
     has_rates = true;
-    if (is_host_copy(op)) copies += ns;
-    if (!is_collective(op)) at(work, costs.rates[c]) += ns;
+    work[static_cast<std::size_t>(costs.rates[c])] += ns;
   }
   if (total <= 0) return doubt;
+  if (collectives > 0 && span.step_ns > 0) {
+    const double waited_for = static_cast<double>(span.exposed_communication_ns) / collectives *
+                              total / static_cast<double>(span.step_ns);
+    for (std::size_t op = 0; op < kOperators; ++op) {
+      if (is_collective(static_cast<Operator>(op))) doubt.operators[op] *= waited_for;
+    }
+  }
   for (double& share : doubt.work) share /= total;
   for (double& deviation : doubt.operators) deviation /= total;
   const auto share = [&](Operator op) { return doubt.work[static_cast<std::size_t>(op)]; };
   doubt.slowest_rank =
       model.slowest_rank().deviation * (share(Operator::matmul) + share(Operator::attention));
   if (has_rates && span.step_ns > 0 && model.rate_factors() != nullptr) {
-    doubt.rates = shares_of_step(work, copies, span);
+    doubt.rates = shares_of_step(work, span);
   }
   return doubt;
 }
@@ -81,7 +90,7 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
 double variance(const StepDoubt& doubt, const RateFactors* factors) {
   double sum = doubt.left_out.deviation * doubt.left_out.deviation +
                doubt.left_out.beyond * doubt.left_out.beyond +
-               doubt.slowest_rank * doubt.slowest_rank;
+               doubt.slowest_rank * doubt.slowest_rank + doubt.unexercised * doubt.unexercised;
   for (const double deviation : doubt.operators) sum += deviation * deviation;
   const double of_rates = factors == nullptr ? 0 : factors->error(doubt.rates);
   return sum + of_rates * of_rates;

@@ -22,9 +22,10 @@ constexpr auto kOperators = static_cast<std::size_t>(Operator::kCount);
 struct StepDoubt {
   RateVector rates{};  // shares of the step that rest on each limit
   // By the operator that stands for those of the same code: what share of the work it is, and the
-  // standard deviation of the step through its own costs.
+  // standard deviation of the step through its own costs; of collectives, as far as the step waits for them.
   std::array<double, kOperators> work{}, operators{};
   double slowest_rank = 0;  // standard deviation of the step through how slow that one is
+  double unexercised = 0;   // through what of it observed runs did not show (exercised.hpp)
   ErrorSpread left_out;     // by everything else
 };
 
@@ -35,8 +36,9 @@ struct StepSpan {
 };
 
 // Of a step that pays `counts` times each of the costs. A limit's share is the time of the kernels
-// that it decides; of the links', what they keep waiting. The rest of the step is what copies over
-// the host link and the host's own work take, and after these what the host's launches are late by.
+// that it decides; of the link's and the network's, what they keep waiting. The rest of the step is what
+// copies over the host link and the host's own work take, and after these what the host's launches are
+// late by.
 StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
                         const std::vector<std::int64_t>& counts, const CostModel& model,
                         const StepSpan& span);

@@ -103,6 +103,10 @@ std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model)
     parts.push_back({left_out.beyond_name, 1, left_out.beyond, left_out.beyond * left_out.beyond,
                      left_out.beyond_basis});
   }
+  if (doubt.unexercised > 0) {
+    parts.push_back({"(not exercised)", 1, doubt.unexercised, doubt.unexercised * doubt.unexercised,
+                     "kernels, links and nodes that the observed runs did not use, or less"});
+  }
   if (doubt.slowest_rank > 0) {
     const double deviation = model.slowest_rank().deviation;
     parts.push_back({"(slowest rank)", doubt.slowest_rank / deviation, deviation,

@@ -93,6 +93,20 @@ TEST(MachineCosts, CollectivesAreThoseOfTheMachinesNetwork) {
   EXPECT_NEAR(bus_gb_s(Operator::all_gather, 256 << 20, 8, ns("h200", measured)), 353, 0.1 * 353);
 }
 
+// Collectives were measured on four nodes and fewer: on more the law is a guess, of which a step is as unsure as
+// it waits for them.
+TEST(MachineCosts, CollectivesOfManyNodesAreLessSure) {
+  const auto error = [](std::int64_t nodes) {
+    const int ranks = static_cast<int>(8 * nodes);
+    const CostKey key{Operator::all_gather, DType::bf16, {}, {}, {1 << 28, ranks}};
+    const auto costs = machine_costs(*load_machine("h100-sxm"), ranks, static_cast<int>(nodes));
+    return costs->estimate(key, {.nodes = nodes}).error;
+  };
+  EXPECT_DOUBLE_EQ(error(4), error(2));
+  EXPECT_NEAR(std::hypot(error(4), 0.24), error(32), 1e-9);
+  EXPECT_GT(error(256), error(32));
+}
+
 TEST(MachineCosts, GroupsThatStraddleNodesShareFewerNetworkCards) {
   // All ranks of a node of 8 communicate, so six ranks on two nodes take 3 of 8 cards, 18.75 of 50
   // GB/s, or 2 of 8 where they lie unevenly; twelve take 6, 37.5 GB/s; eight in one node none.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "simulator/predict/prediction.hpp"
 #include "tests/simulator/predict/h100.hpp"
@@ -86,6 +87,69 @@ TEST(ObservedRuns, ThatContradictEachOtherWidenTheBand) {
   EXPECT_GT(static_cast<double>(unsure.step_time_high.count()), 1.35 * ns);
 }
 
+// A figure read from the same run again is no further run.
+TEST(ObservedRuns, GivenSeveralTimesSayWhatTheySayOnce) {
+  const Job job = llama_1b(4, 4096, 8);
+  const auto ns = static_cast<double>(predicted(job, with_products(1)).step_time.count());
+  const ObservedRun run{"plan.toml", job, Nanoseconds(std::llround(1.2 * ns))};
+  const Prediction once = predicted(job, *fit_observed({run}, h100(), "h100-sxm"));
+  const Prediction often = predicted(job, *fit_observed({run, run, run, run}, h100(), "h100-sxm"));
+  EXPECT_EQ(once.step_time, often.step_time);
+  EXPECT_NEAR(half_width(once), half_width(often), 1e-9);
+}
+
+TEST(ObservedRuns, EqualToThePredictionLeaveIt) {
+  const Job job = llama_1b(4, 4096, 8);
+  const Nanoseconds expected = predicted(job, with_products(1)).step_time;
+  const auto learnt = fit_observed({{"plan.toml", job, expected}}, h100(), "h100-sxm");
+  ASSERT_TRUE(learnt);
+  const auto ns = static_cast<double>(expected.count());
+  EXPECT_NEAR(static_cast<double>(predicted(job, *learnt).step_time.count()), ns, 1e-4 * ns);
+}
+
+// However far it is from the catalogue, the plan that was run is predicted as it ran.
+TEST(ObservedRuns, ComeBackAsTheyWere) {
+  const Job job = llama_1b(4, 4096, 8);
+  const auto ns = static_cast<double>(predicted(job, with_products(1)).step_time.count());
+  for (const double speed : {0.8, 0.6, 0.4}) {
+    const ObservedRun run{"plan.toml", job, Nanoseconds(std::llround(ns / speed))};
+    const auto learnt = fit_observed({run}, h100(), "h100-sxm");
+    ASSERT_TRUE(learnt) << learnt.error().text();
+    const auto again = static_cast<double>(predicted(job, *learnt).step_time.count());
+    EXPECT_NEAR(ns / again, speed, 0.03 * speed);
+  }
+}
+
+// One run on one node leaves at least half of the band of another plan on eight: of their network, of the
+// kernels that only the other plan has, and of their number nothing was seen.
+TEST(ObservedRuns, OnOneNodeLeaveMostOfTheDoubtOfEight) {
+  for (const char* id : {"h100-sxm", "l40s", "b200"}) {
+    const Machine machine = *load_machine(id);
+    const auto job = [&](int ranks, OperatorSetName operators) {
+      Plan plan;
+      plan.operators = operators;
+      plan.batch.sequence = 2048;
+      plan.checkpointing.mode = CheckpointMode::full;
+      return make_job(*load_llama_config("llama-3.2-1b"), plan, "test", ranks, 0, &machine).value();
+    };
+    PredictionOptions options;
+    options.machine = &machine;
+    const Job near = job(8, OperatorSetName::foreshard),
+              far = job(64, OperatorSetName::pytorch_eager);
+    const double unknown = std::log1p(half_width(predict(far, options)));
+    const Nanoseconds taken(predict(near, options).step_time.count() * 11 / 10);
+    CostTable table;
+    table.machine_name = machine.name;
+    table.is_accelerator = true;
+    table.rates = *fit_observed({{"plan.toml", near, taken}}, machine, id);
+    options.costs = &table;
+    const double far_after = std::log1p(half_width(predict(far, options)));
+    const double near_after = std::log1p(half_width(predict(near, options)));
+    EXPECT_GT(far_after, 0.5 * unknown) << id;
+    EXPECT_LT(near_after, 0.7 * far_after) << id;
+  }
+}
+
 TEST(ObservedRuns, NoneLeaveTheCatalogueAsItIs) {
   const auto learnt = fit_observed({}, h100(), "h100-sxm");
   ASSERT_TRUE(learnt);
@@ -107,13 +171,61 @@ TEST(ObservedRuns, AreKeptInACostFile) {
   table.is_accelerator = true;
   table.rates = with_products(1.3);
   table.rates->factors.unexplained = 0.2;
+  table.rates->factors.learnt[1][2] = 0.004;
   table.rates->observed.push_back({"a.toml", "llama", 8, 1'500, 1'000, 1'400});
+  table.rates->observed.push_back({"b.toml", "llama", 8, 1'500, 1'000, 1'400, "{\"ranks\":8}"});
+  ObservedStep& shown = table.rates->observed.back();
+  shown.gradient = {0.5, 0.1, 0.2, 0.1, 0, 0, 0.1};
+  shown.log_ratio = -0.3;
+  shown.exercise = {2, {{"product matmul bf16", 0.6}, {"host", 0.4}}};
   const auto read = parse_cost_table(to_json(table), "costs.json");
   ASSERT_TRUE(read) << read.error().text();
   ASSERT_TRUE(read->rates);
   EXPECT_EQ(to_json(*read), to_json(table));
   EXPECT_EQ(read->rates->machine, "h100-sxm");
   EXPECT_EQ(read->rates->factors.covariance, table.rates->factors.covariance);
+}
+
+// Files of earlier versions have one rate of all links, and do not say what their runs showed.
+TEST(ObservedRuns, OfEarlierVersionsAreRead) {
+  constexpr const char* kFive[] = {"product", "attention", "memory", "links", "host"};
+  CostTable table;
+  table.machine_name = h100().name;
+  table.is_accelerator = true;
+  table.rates = with_products(1);
+  auto json = nlohmann::json::parse(to_json(table));
+  auto& rates = json["device_rates"];
+  rates["factors"] = nlohmann::json::array();
+  for (int i = 0; i < 5; ++i) {
+    nlohmann::json row{{"rate", kFive[i]}, {"log_factor", 0.1 * i}};
+    for (int j = 0; j < 5; ++j) row[std::string("covariance_") + kFive[j]] = 0.01 * (1 + i + j);
+    rates["factors"].push_back(row);
+  }
+  rates["observed"] = {{{"plan", "a.toml"},
+                        {"model", "llama"},
+                        {"ranks", 8},
+                        {"measured_ns", 1500},
+                        {"catalogue_ns", 1000},
+                        {"fitted_ns", 1400}}};
+  const auto read = parse_cost_table(json.dump(), "costs.json");
+  ASSERT_TRUE(read) << read.error().text();
+  const RateFactors& factors = read->rates->factors;
+  const auto at = [](Rate rate) { return static_cast<std::size_t>(rate); };
+  for (const Rate link : {Rate::link, Rate::network, Rate::copy}) {
+    EXPECT_NEAR(factors.logarithm[at(link)], 0.3, 1e-12);
+    EXPECT_NEAR(factors.covariance[at(link)][at(Rate::host)], 0.08, 1e-12);
+    EXPECT_NEAR(factors.covariance[at(Rate::host)][at(link)], 0.08, 1e-12);
+    EXPECT_NEAR(factors.covariance[at(link)][at(Rate::link)], 0.07, 1e-12);
+  }
+  EXPECT_NEAR(factors.logarithm[at(Rate::host)], 0.4, 1e-12);
+  const Job job = llama_1b(2, 4096, 8);
+  EXPECT_GT(half_width(predicted(job, *read->rates)), 0);
+  EXPECT_EQ(predicted(job, *read->rates).doubt.unexercised, 0);
+
+  rates["factors"][0]["rate"] = "link speed";
+  const auto wrong = parse_cost_table(json.dump(), "costs.json");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().text().find("network"), std::string::npos) << wrong.error().text();
 }
 
 // A file of observed steps alone is enough for whoever loads it, and names a machine that is there.

@@ -106,7 +106,8 @@ TEST(PeakExplanation, AgreesWithTheAllocatorsRecords) {
     options.keeps_memory_records = true;
     const Prediction recorded = predict(job, options);
     const auto rank = static_cast<std::size_t>(p.peak.rank);
-    const RankClass& of = recorded.run.classes[static_cast<std::size_t>(recorded.run.class_of_rank[rank])];
+    const RankClass& of =
+        recorded.run.classes[static_cast<std::size_t>(recorded.run.class_of_rank[rank])];
     const Highest expected = highest(of.memory);
     EXPECT_EQ(peak.allocated, expected.bytes);
     EXPECT_EQ(peak.requested, expected.requested);
