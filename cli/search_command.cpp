@@ -216,7 +216,9 @@ CommandText Search::text() const {
        "foreshard search --model llama-3.1-8b --machines h100-sxm --gpus 8 --base plan.toml "
        "--space space.toml --csv found.csv --svg front.svg",
        "foreshard search --model llama-3.1-70b --machines p5.48xlarge,p5en.48xlarge --gpus 64,128 "
-       "--objective cost --train-tokens 1e11 --budget 200000"}};
+       "--objective cost --train-tokens 1e11 --budget 200000",
+       "foreshard search --model llama-3.1-70b --machines p5.48xlarge --nodes 4,8,16 "
+       "--train-tokens 1e11 --deadline 30d --storage-bandwidth 50"}};
 }
 
 void Search::add_to(Options& options) {

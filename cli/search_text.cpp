@@ -1,6 +1,7 @@
 #include "cli/search_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -35,12 +36,20 @@ std::string usd(std::optional<double> amount) {
   return amount ? formatted("%.3f", *amount) : "-";
 }
 
+// Half the width of the band, which the step time and the cost have alike.
+std::string band(const FoundPlan& plan) {
+  if (plan.step_time_low.count() <= 0) return "-";
+  const double ratio = static_cast<double>(plan.step_time_high.count()) /
+                       static_cast<double>(plan.step_time_low.count());
+  return formatted("±%.0f %%", 100 * (std::sqrt(ratio) - 1));
+}
+
 // Below each plan the keys in which the plans differ.
 std::string table(const std::vector<FoundPlan>& plans) {
   const std::set<std::string> keys = simulator::keys_that_differ(plans);
-  profiler::TextTable table({"on", "step", "tokens/s", "reserved", "$/M tokens"}, {0});
+  profiler::TextTable table({"on", "step", "90 %", "tokens/s", "reserved", "$/M tokens"}, {0});
   for (const FoundPlan& plan : plans) {
-    table.add({simulator::target_name(plan.target), duration(plan.step_time.count()),
+    table.add({simulator::target_name(plan.target), duration(plan.step_time.count()), band(plan),
                formatted("%.0f", plan.tokens_per_s), binary_bytes(plan.peak_reserved),
                usd(plan.usd_per_million_tokens)});
   }

@@ -39,7 +39,7 @@ Result<std::vector<Machine>> load_catalogue(const std::string& path) {
   return parse_catalogue(*text, path);
 }
 
-// An instance is a part with another number of devices, network and price.
+// An instance is a part with another number of devices and another network; what it costs is in instances.hpp.
 std::vector<Machine> instances(const std::vector<Machine>& parts) {
   const CsvTable table = parse_csv(instances_csv(), "instances.csv").value();
   std::vector<Machine> machines;
@@ -54,9 +54,6 @@ std::vector<Machine> instances(const std::vector<Machine>& parts) {
     machine.gpus_per_node = static_cast<std::int64_t>(together > 0 ? together : gpus);
     machine.network = table.at(row, "nic");
     if (number("nic_gbps") > 0) machine.network_bandwidth = number("nic_gbps") * 1e9 / 8 / gpus;
-    machine.usd_per_hour = number("usd_per_h") / gpus;
-    machine.price_kind = table.at(row, "price_kind");
-    machine.price_date = table.at(row, "price_date");
     machine.notes = table.at(row, "notes");
     machines.push_back(std::move(machine));
   }

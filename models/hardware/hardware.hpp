@@ -55,10 +55,6 @@ struct Machine {
   // What a host thread pays to launch one kernel. Assumed: no published table has it.
   Nanoseconds launch_overhead{4000};
 
-  // The cloud's price of one device; 0 where no price is known.
-  double usd_per_hour = 0;
-  std::string price_kind, price_date;
-
   // Of the clock that its rates are of, what it is allowed.
   double clock_share() const;
   // Peak rate of matrix products; a type without units of its own is computed at fp32's rate.

@@ -1,6 +1,8 @@
 #include "simulator/search/bounds.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,21 +19,50 @@ std::int64_t least_block(const Buffer& buffer) {
   return round_up(buffer.bytes, AllocatorRules::kMinBlock);
 }
 
-// The most bytes of activations that are held at once.
-std::int64_t most_activations(const RankProgram& program, const Program& step) {
-  std::int64_t held = 0, most = 0;
+// What operators of the model hold whatever shards it: activations, those that are not kept until backward among
+// them, and their gradients.
+bool is_of_model(const RankProgram& program, const Buffer& buffer) {
+  if (buffer.category == Category::activations) return true;
+  if (buffer.category != Category::temporaries || buffer.role == kNone) return false;
+  const std::string_view role = program.name(buffer.role);
+  return role == "activation" || role == "activation gradient";
+}
+
+// Parts of a micro-step; what is computed again is of backward.
+std::optional<std::size_t> stage_of(Phase phase) {
+  switch (phase) {
+    case Phase::forward: return 0;
+    case Phase::loss: return 1;
+    case Phase::recompute:
+    case Phase::backward: return 2;
+    default: return {};
+  }
+}
+
+// What an instruction adds to the bytes that are held.
+std::int64_t added(const Instruction& i, const Buffer& buffer) {
+  return i.kind == Kind::alloc ? least_block(buffer) : -least_block(buffer);
+}
+
+// The most of the model's bytes that each stage holds at once.
+StageBytes most_activations(const RankProgram& program, const Program& step) {
+  std::vector<bool> counts(program.buffers.size());
+  for (std::size_t b = 0; b < counts.size(); ++b)
+    counts[b] = is_of_model(program, program.buffers[b]);
+  StageBytes most{};
+  std::int64_t held = 0;
   for (const Instruction& i : step.instructions) {
-    if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
-    const Buffer& buffer = program.buffers[static_cast<std::size_t>(i.target)];
-    if (buffer.category != Category::activations) continue;
-    held += i.kind == Kind::alloc ? least_block(buffer) : -least_block(buffer);
-    most = std::max(most, held);
+    if (i.kind == Kind::alloc || i.kind == Kind::free) {
+      const auto b = static_cast<std::size_t>(i.target);
+      if (counts[b]) held += added(i, program.buffers[b]);
+    }
+    if (const auto stage = stage_of(i.phase)) most[*stage] = std::max(most[*stage], held);
   }
   return most;
 }
 
-// Bytes that the first step leaves and the steps after it keep; without activations.
-std::int64_t kept_bytes(const RankProgram& program) {
+// Buffers that the first step leaves and the steps after it keep; without activations.
+std::vector<bool> kept_buffers(const RankProgram& program) {
   std::vector<bool> is_held(program.buffers.size());
   const auto walk = [&](const Program& step, bool allocates) {
     for (const Instruction& i : step.instructions) {
@@ -44,17 +75,68 @@ std::int64_t kept_bytes(const RankProgram& program) {
   for (std::size_t p = 2; p < program.programs.size() - program.closing; ++p) {
     walk(program.programs[p], false);
   }
-  std::int64_t bytes = 0;
   for (std::size_t b = 0; b < is_held.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
-    if (is_held[b] && buffer.persistent && buffer.category != Category::activations)
-      bytes += least_block(buffer);
+    is_held[b] = is_held[b] && buffer.persistent && buffer.category != Category::activations;
   }
-  return bytes;
+  return is_held;
+}
+
+// The least of the state's bytes that each stage of a step holds throughout: of its micro-steps the one that holds
+// most.
+StageBytes least_state(const RankProgram& program, const Program& step) {
+  const std::vector<bool> is_kept = kept_buffers(program);
+  std::int64_t held = 0;
+  for (std::size_t b = 0; b < is_kept.size(); ++b) {
+    if (is_kept[b]) held += least_block(program.buffers[b]);
+  }
+  StageBytes most{held, held, held};
+  constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
+  std::vector<StageBytes> least;  // by micro-step
+  for (const Instruction& i : step.instructions) {
+    if (i.kind == Kind::alloc || i.kind == Kind::free) {
+      const auto b = static_cast<std::size_t>(i.target);
+      const Buffer& buffer = program.buffers[b];
+      const bool is_of_state = buffer.category != Category::activations &&
+                               buffer.category != Category::temporaries && !is_kept[b];
+      if (is_of_state) held += added(i, buffer);
+    }
+    const auto stage = stage_of(i.phase);
+    if (!stage) continue;
+    const auto micro_step = static_cast<std::size_t>(std::max<std::int16_t>(0, i.micro_step));
+    if (micro_step >= least.size()) least.resize(micro_step + 1, {kNothing, kNothing, kNothing});
+    least[micro_step][*stage] = std::min(least[micro_step][*stage], held);
+  }
+  for (const StageBytes& of : least) {
+    for (std::size_t s = 0; s < kStages; ++s) {
+      if (of[s] != kNothing) most[s] = std::max(most[s], of[s]);
+    }
+  }
+  return most;
 }
 
 bool is_on_compute_stream(const Instruction& i) {
   return i.kind == Kind::launch && i.stream == Stream::compute && i.cost_key != kNone;
+}
+
+// Kernels that the model's own operators launch, whatever shards it. FSDP1 and DDP launch kernels of their own
+// that are bound by memory, FSDP2 those that have names.
+bool is_kernel_of_model(Operator op, RuntimeName runtime) {
+  switch (op) {
+    case Operator::embedding:
+    case Operator::embedding_backward:
+    case Operator::rms_norm:
+    case Operator::rms_norm_backward:
+    case Operator::rope:
+    case Operator::rope_backward:
+    case Operator::swiglu:
+    case Operator::swiglu_backward:
+    case Operator::cross_entropy:
+    case Operator::cross_entropy_backward:
+    case Operator::bias_gradient: return true;
+    case Operator::memory_bound: return runtime == RuntimeName::fsdp2;
+    default: return is_arithmetic(op);
+  }
 }
 
 // The choice as far as the part depends on it.
@@ -80,7 +162,7 @@ std::vector<std::size_t> same_choices(PlanPart part, const PlanAxis& axis) {
 }  // namespace
 
 Bounds::Bounds(const SearchRequest& request, const TargetKind& kind, const Candidates& candidates)
-    : request_(request), kind_(kind), costs_(request) {
+    : kind_(kind), costs_(request), jobs_(request, kind) {
   for (const PlanPart part : {PlanPart::work, PlanPart::state}) {
     for (const PlanAxis& axis : candidates.axes()) {
       same_choice_[static_cast<std::size_t>(part)].push_back(same_choices(part, axis));
@@ -95,10 +177,12 @@ PlanBounds Bounds::of(const std::vector<std::size_t>& choices, const Plan& plan)
   for (std::size_t t = 0; t < bounds.size(); ++t) {
     const PartBound work = works.empty() ? PartBound() : works[t];
     const PartBound state = states.empty() ? PartBound() : states[t];
+    std::int64_t bytes = 0;
+    for (std::size_t s = 0; s < kStages; ++s)
+      bytes = std::max(bytes, work.bytes[s] + state.bytes[s]);
     bounds[t] = {
         std::max(plan.batch.accumulation * work.stream_ns + state.stream_ns, state.communicator_ns),
-        work.bytes + state.bytes,
-        static_cast<double>(plan.tokens() * plan.batch.accumulation * kind_.gpus)};
+        bytes, static_cast<double>(plan.tokens() * plan.batch.accumulation * kind_.gpus)};
   }
   return bounds;
 }
@@ -115,12 +199,11 @@ const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::siz
       parts_[static_cast<std::size_t>(part)].try_emplace(std::move(common));
   PartBounds& bounds = found->second;
   if (!is_new) return bounds;
-  const SearchTarget& first = request_.targets[kind_.targets.front()];
-  const auto job = make_job(question_on(request_, first, alone(part, plan)), request_.base_file);
+  const auto job = jobs_.job(alone(part, plan));
   if (!job) return bounds;
   program_ = lower_repeating(*job, 0, {}, std::move(program_));
-  const std::int64_t bytes =
-      is_work ? most_activations(program_, program_.step(2)) : kept_bytes(program_);
+  const StageBytes bytes = is_work ? most_activations(program_, program_.step(2))
+                                   : least_state(program_, program_.step(2));
   const ProgramCosts counted = counted_costs(program_);
   for (const std::size_t target : kind_.targets) {
     bounds.push_back(priced(part, *job, target, counted));
@@ -145,7 +228,9 @@ Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t targ
     if (!is_on_compute_stream(i)) continue;
     const bool counts =
         part == PlanPart::work
-            ? is_arithmetic(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op)
+            ? stage_of(i.phase) &&
+                  is_kernel_of_model(program.cost_keys[static_cast<std::size_t>(i.cost_key)].op,
+                                     job.plan.runtime)
             : i.phase == Phase::optimizer;
     if (counts) bound.stream_ns += ns;
   }

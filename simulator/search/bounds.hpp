@@ -2,13 +2,14 @@
 // less. A candidate whose bound is beaten need not be predicted.
 //
 // A plan has two parts that do not know of each other. Its work: which kernels a micro-step launches for
-// the model's own arithmetic, and which activations it keeps until backward. Its state: how parameters,
+// the model's own operators, and which activations those hold. Its state: how parameters,
 // gradients and optimizer states are sharded, gathered and updated. Each part is lowered once, with the
 // other part's keys at neutral values, for all plans that have it in common. Then
 //
-//   step time  >=  micro-steps x the work's arithmetic + the optimizer's kernels,  all on one stream
+//   step time  >=  micro-steps x the kernels of the work's operators + the optimizer's,  all on one stream
 //   step time  >=  the collectives of any one communicator, which run one after the other
-//   memory     >=  what the state holds throughout a step + the work's most activations
+//   memory     >=  in forward, in the loss and in backward: the least that the state holds throughout it + the
+//                  most that the work's operators hold at once
 #pragma once
 
 #include <algorithm>
@@ -36,6 +37,10 @@ struct PlanBound {
   }
 };
 
+// Of forward, loss and backward.
+constexpr std::size_t kStages = 3;
+using StageBytes = std::array<std::int64_t, kStages>;
+
 // By the targets of a kind.
 using PlanBounds = std::vector<PlanBound>;
 
@@ -50,7 +55,7 @@ class Bounds {
  private:
   // Of a part that was lowered, on one target.
   struct PartBound {
-    std::int64_t bytes = 0;
+    StageBytes bytes{};
     std::int64_t stream_ns = 0;        // of the compute stream
     std::int64_t communicator_ns = 0;  // of the busiest one
   };
@@ -59,9 +64,9 @@ class Bounds {
   const PartBounds& part(PlanPart part, const std::vector<std::size_t>& choices, const Plan& plan);
   PartBound priced(PlanPart part, const Job& job, std::size_t target, const ProgramCosts& counted);
 
-  const SearchRequest& request_;
   const TargetKind& kind_;
   TargetCosts costs_;
+  KindJobs jobs_;
   // By part, axis and choice: the first choice that is the same to the part.
   std::array<std::vector<std::vector<std::size_t>>, kPlanParts> same_choice_;
   std::array<std::map<std::vector<std::size_t>, PartBounds>, kPlanParts> parts_;

@@ -26,7 +26,7 @@ constexpr KeyPart kParts[] = {
     {"precision.param", true, true},
     {"precision.", false, true},
     {"optimizer.", false, true},
-    {"prefetch.", false, false},
+    {"prefetch.", false, true},
     {"allocator.", false, false},
 };
 

@@ -3,7 +3,8 @@
 // A candidate is a plan on a target: so many GPUs of a machine. Every candidate is answered as `predict`
 // answers it; programs, and memory walks, are shared by the targets for which they are the same. Where
 // there are many candidates, those that bounds prove to be no answer are not predicted (bounds.hpp): they
-// run out of memory, or another plan is faster, takes no more memory and costs no more.
+// run out of memory, or another plan is faster, takes no more memory and costs no more. What keeps a
+// training's limits even at the long end of its band is an answer too.
 #pragma once
 
 #include <cstddef>

@@ -48,6 +48,40 @@ TEST(Bounds, AreNeverBeatenInTheDefaultSpace) {
   }
 }
 
+constexpr const char* kPyTorchSpace = R"("operators" = ["pytorch-eager", "pytorch-compile"]
+"runtime" = ["fsdp2", "fsdp1", "ddp"]
+"batch.micro_batch" = [1, 3]
+"batch.sequence" = [512, 2048]
+"batch.accumulation" = [1, 2]
+"batch.gradient_sync" = ["every", "last"]
+"checkpointing.mode" = ["none", "full", "selective"]
+"sharding.reshard_after_forward" = ["auto", true, false]
+"sharding.strategy" = ["full_shard", "hybrid_shard"]
+"prefetch.forward" = [0, 1]
+"prefetch.backward" = [0, 2, "none"]
+"precision.reduce" = ["fp32", "bf16"]
+"wrap.policy" = ["transformer", "none"]
+"offload.parameters" = [false, true]
+"offload.activations" = [false, true]
+"allocator.expandable_segments" = [false, true]
+)";
+
+TEST(Bounds, AreNeverBeatenByPyTorchsOperatorsAndRuntimes) {
+  const Machine h100 = load_machine("h100-sxm").value(), a100 = load_machine("a100-sxm-40").value();
+  SearchRequest request;
+  request.base.model = load_llama_config("llama-3.2-1b").value();
+  request.space = parse_plan_space(kPyTorchSpace, "space").value();
+  request.targets = {{&h100, 8, 1}, {&a100, 16, 2}};
+  const Candidates candidates(request.base.plan, "base", request.space, {});
+  const std::size_t step = candidates.plans() / static_cast<std::size_t>(tests::draws(300)) | 1;
+  for (const TargetKind& kind : target_kinds(request)) {
+    Bounds bounds(request, kind, candidates);
+    for (std::size_t n = 0; n < candidates.plans() && !testing::Test::HasFailure(); n += step) {
+      expect_admissible(request, candidates, n, kind, bounds);
+    }
+  }
+}
+
 TEST(Bounds, AreNeverBeatenByRandomPlans) {
   const Machine machines[] = {load_machine("h100-sxm").value(), load_machine("l40s").value(),
                               load_machine("a100-sxm-40").value()};
