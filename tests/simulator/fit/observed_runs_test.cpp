@@ -120,6 +120,16 @@ TEST(ObservedRuns, ComeBackAsTheyWere) {
   }
 }
 
+// A figure of one GPU that was taken for that of eight is no slow cluster.
+TEST(ObservedRuns, BeyondBeliefAreDoubted) {
+  const Job job = llama_1b(4, 4096, 8);
+  const Nanoseconds taken(8 * predicted(job, with_products(1)).step_time.count());
+  const auto learnt = fit_observed({{"plan.toml", job, taken}}, h100(), "h100-sxm");
+  ASSERT_TRUE(learnt) << learnt.error().text();
+  EXPECT_GT(learnt->observed.front().over_fitted(), 2);
+  EXPECT_GT(learnt->factors.unexplained, 0.5);
+}
+
 // One run on one node leaves at least half of the band of another plan on eight: of their network, of the
 // kernels that only the other plan has, and of their number nothing was seen.
 TEST(ObservedRuns, OnOneNodeLeaveMostOfTheDoubtOfEight) {
