@@ -45,11 +45,12 @@ std::optional<Narrowing> by_observed_run(const Job& job, const Machine& machine,
                    half_width(after, &factors)};
 }
 
-// A recording of the plan: all of its costs are measured then.
-Narrowing by_recording(const StepDoubt& doubt) {
+// A recording of the plan: all of its costs are measured then. `factors`: of the limits that it rests on
+// all the same, or nullptr.
+Narrowing by_recording(const StepDoubt& doubt, const RateFactors* factors) {
   StepDoubt after = doubt;
   after.operators = {};
-  return {"a recording of this plan on this machine (foreshard fit)", half_width(after, nullptr)};
+  return {"a recording of this plan on this machine (foreshard fit)", half_width(after, factors)};
 }
 
 // Of the machine at hand, of which nothing is known.
@@ -71,9 +72,14 @@ std::optional<Narrowing> find_narrowing(const Job& job, const PredictionOptions&
     const Machine* machine = options.machine;
     if (machine == nullptr && job.machine) machine = &*job.machine;
     if (machine == nullptr) return {};
-    best = by_observed_run(job, *machine, options.costs, doubt);
+    if (options.costs != nullptr && !options.costs->regimes.empty()) {
+      const RateFactors factors = prior_factors(kernel_rates(machine->generation));
+      best = by_recording(doubt, &factors);
+    } else {
+      best = by_observed_run(job, *machine, options.costs, doubt);
+    }
   } else {
-    best = options.costs != nullptr ? by_recording(doubt) : by_calibration();
+    best = options.costs != nullptr ? by_recording(doubt, nullptr) : by_calibration();
   }
   constexpr double kWorthwhile = 0.001;
   if (!best || best->half_width > present - kWorthwhile) return {};
