@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "models/base/figures.hpp"
 #include "models/hardware/kernel_rates.hpp"
@@ -81,7 +82,6 @@ Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Mac
       const double believed = std::clamp(log_of(runs[r]), by_catalogue - std::log(kMostBelieved),
                                          by_catalogue + std::log(kMostBelieved));
       step.gradient = now.gradient;
-      step.exercise = now.exercise;
       step.log_ratio =
           believed - now.log_ns +
           std::inner_product(now.gradient.begin(), now.gradient.end(), at.begin(), 0.0);
@@ -90,7 +90,9 @@ Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Mac
   }
   for (std::size_t r = 0; r < runs.size(); ++r) {
     ObservedStep& step = rates.observed[r];
-    step.fitted_ns = std::llround(std::exp(log_step_time(runs[r].job, machine, rates.factors)));
+    SimulatedStep fitted = simulated_step(runs[r].job, machine, rates.factors);
+    step.fitted_ns = std::llround(std::exp(fitted.log_ns));
+    step.exercise = std::move(fitted.exercise);
     const double factor = step.over_fitted();
     if (factor > kMostUnexplained || factor < 1 / kMostUnexplained) {
       return fail(step.plan, "--observed", contradiction(step, machine_id));
