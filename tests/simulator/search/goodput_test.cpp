@@ -53,7 +53,8 @@ TEST(Goodput, NoOtherIntervalIsBetterAndReliableRunsLoseLittle) {
   const Reliability run{2 * kMinute, 10 * kMinute, 5 * kHour};
   const double best = checkpoint_interval(run), mean = run.between_failures;
   const auto share = [&](double interval) {
-    return interval / (mean * std::exp(run.restart / mean) * std::expm1((interval + run.save) / mean));
+    return interval /
+           (mean * std::exp(run.restart / mean) * std::expm1((interval + run.save) / mean));
   };
   EXPECT_GT(goodput(run), share(0.8 * best));
   EXPECT_GT(goodput(run), share(1.25 * best));
