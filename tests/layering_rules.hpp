@@ -74,7 +74,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"models/question", "simulator/costs", "simulator/predict", "models/hardware",
       "models/lowering"}},
     {"simulator/fit",
-     {"models/question", "simulator/predict", "traces", "models/hardware", "models/lowering"}},
+     {"models/question", "simulator/predict", "traces/meaning", "models/hardware",
+      "models/lowering"}},
     {"simulator/whatif", {"simulator/fit", "traces/meaning", "models/hardware", "models/program"}},
     {"simulator/calibrate", {"simulator/fit", "traces", "models/sharding"}},
 

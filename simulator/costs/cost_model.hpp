@@ -89,6 +89,8 @@ class CostModel {
 
   // How well the limits of the data sheet are known; nullptr: no cost rests on them.
   virtual const RateFactors* rate_factors() const { return nullptr; }
+  // The same with other factors; nullptr: they are not all that its costs rest on.
+  virtual std::unique_ptr<CostModel> with_factors(const RateFactors&) const { return nullptr; }
 
   // What steps are off by though all of their costs were known; costs that are not add to it.
   virtual ErrorSpread errors() const = 0;

@@ -39,6 +39,7 @@ constexpr int kMaxCores = 1 << 20;
 struct MeasuredCost {
   double ns = 0;
   std::int64_t count = 0;
+  std::int64_t nodes = 0;  // that a collective's group was spread over; 0: not known
 };
 
 // What a fit rests on: how many cost keys of how many sizes, from which to which. Work is counted as

@@ -225,6 +225,7 @@ ThreadCountCosts read_regime(CostFileReader& reader) {
     MeasuredCost cost;
     cost.ns = item.number("ns", 0, kMaxTime);
     cost.count = item.integer("count", 0, kMaxCount);
+    if (item.has("nodes")) cost.nodes = item.integer("nodes", 1, 1 << 24);
     (item.truth("on_host") ? regime.measured_on_host : regime.measured)[key] = cost;
   });
   reader.list("operators", [&](CostFileReader& item) {
@@ -284,6 +285,7 @@ Json regime_json(const ThreadCountCosts& regime) {
     for (const auto& [key, cost] : sorted) {
       measured.push_back(
           {{"cost_key", key}, {"on_host", on_host}, {"ns", cost->ns}, {"count", cost->count}});
+      if (cost->nodes > 0) measured.back()["nodes"] = cost->nodes;
     }
   }
   for (const OperatorFit& fit : regime.operators) {

@@ -29,6 +29,7 @@ struct ErrorSpread {
   // What comes on top for a part unlike those of the runs: a standard deviation, and why.
   double beyond = 0;
   std::string beyond_name{}, beyond_basis{};
+  double least_half_width = 0;  // of the logarithm: no band is narrower
 };
 
 // How the costs of a step are known.

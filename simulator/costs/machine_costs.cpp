@@ -65,6 +65,9 @@ class TpuCosts final : public CostModel {
   std::string data_sheet() const override { return base_->data_sheet(); }
   int ranks_per_node() const override { return base_->ranks_per_node(); }
   const RateFactors* rate_factors() const override { return base_->rate_factors(); }
+  std::unique_ptr<CostModel> with_factors(const RateFactors& factors) const override {
+    return base_->with_factors(factors);
+  }
   SlowestRank slowest_rank() const override { return base_->slowest_rank(); }
   std::string basis_of_slowest_rank() const override { return base_->basis_of_slowest_rank(); }
   std::string basis(const CostKey& key, const TaskPlace& place) const override {
@@ -132,6 +135,8 @@ class MachineCosts final : public CostModel {
         host_(host),
         is_calibrated_(factors != nullptr),
         network_(machine),
+        ranks_(ranks),
+        nodes_(nodes),
         ranks_per_node_(nodes > 0 ? std::max(1, ranks / nodes)
                                   : static_cast<int>(machine.gpus_per_node)),
         host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
@@ -220,6 +225,9 @@ class MachineCosts final : public CostModel {
            std::string(kernel_rates(machine_).part_variation.source);
   }
   const RateFactors* rate_factors() const override { return &device_.factors(); }
+  std::unique_ptr<CostModel> with_factors(const RateFactors& factors) const override {
+    return machine_costs(machine_, ranks_, nodes_, &factors, host_);
+  }
   ErrorSpread errors() const override {
     ErrorSpread spread = held_out_spread(is_calibrated_ ? CostWay::observed : CostWay::catalogue);
     if (is_calibrated_) {
@@ -295,6 +303,7 @@ class MachineCosts final : public CostModel {
   std::optional<HostPace> host_;  // as it was recorded
   bool is_calibrated_;            // by runs
   CollectiveNetwork network_;
+  int ranks_, nodes_;  // as they were given
   int ranks_per_node_;
   SlowestRank slowest_;
   double host_copy_bytes_per_ns_;  // of one device, while all of its host copy

@@ -10,9 +10,6 @@
 namespace foreshard::simulator {
 namespace {
 
-// An operator's residual is small where few sizes were seen: kernels of neighbouring sizes differ by
-// so much on the processors and devices whose recordings were looked at.
-constexpr double kLeastFitError = 0.06;
 // For each doubling of work outside the range of the samples; of one size only nothing shows how time
 // grows with work.
 constexpr double kErrorPerDoubling = 0.05, kErrorPerDoublingOfOne = 0.15;
@@ -135,9 +132,12 @@ std::optional<ThreadCountEstimate> ThreadCountEstimates::ask(const CostKey& key,
                                                              GroupMatch match) const {
   const MeasuredCosts& costs = regime_.measured_where(place.on_host);
   const auto found = costs.find(key);
-  const bool is_there =
-      !is_collective(key.op) || find_collective(regime_, key, place, GroupMatch::exact) != nullptr;
-  if (found != costs.end() && is_there) {
+  const auto is_there = [&](const MeasuredCost& cost) {
+    if (!is_collective(key.op)) return true;
+    if (cost.nodes > 0 && place.nodes != kAnyNodes) return cost.nodes == place.nodes;
+    return find_collective(regime_, key, place, GroupMatch::exact) != nullptr;
+  };
+  if (found != costs.end() && is_there(found->second)) {
     return ThreadCountEstimate{found->second.ns, CostSource::measured, 0, true, 0};
   }
   const std::optional<Fitted> fit = by_fit(key, place, match);

@@ -23,6 +23,10 @@ namespace foreshard::simulator {
 // data sheets, and an unmeasured processor is not better known.
 constexpr double kModelledError = 0.3;
 
+// An operator's residual is small where few sizes were seen: kernels of neighbouring sizes differ by
+// so much on the processors and devices whose recordings were looked at.
+constexpr double kLeastFitError = 0.06;
+
 struct ThreadCountEstimate {
   double ns = 0;
   CostSource source = CostSource::fitted;

@@ -205,11 +205,9 @@ void hold_out(const Runs& runs, const Speeds& speeds, const CostTable* known, st
   if (predicted <= 0) return;
   const double at_mean_speed = alike > 0 ? std::exp(-log_slowness / alike) : 1;
   result.held_out_ns = std::llround(predicted * at_mean_speed);
-  // What the costs' own errors add to the table's band.
-  const auto high = static_cast<double>(prediction.step_time_high.count());
-  const double half_width = std::log(high / predicted);
-  result.held_out_doubt =
-      std::sqrt(std::max(0.0, half_width * half_width - table.band * table.band)) / kNinetyPercent;
+  StepDoubt of_costs = prediction.doubt;
+  of_costs.left_out = {};
+  result.held_out_doubt = std::sqrt(variance(of_costs, nullptr));
 }
 
 Result<void> check(const std::vector<Run>& runs) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/costs/joined_errors.hpp"
+
 namespace foreshard::simulator {
 namespace {
 
@@ -63,11 +65,6 @@ Band band_without(const CostTable& table, const Calibration* left_out) {
 }
 
 }  // namespace
-
-double held_out_error(const Calibration& run) {
-  return std::log(static_cast<double>(run.measured_ns) / run.slowness /
-                  static_cast<double>(run.held_out_ns));
-}
 
 Band band_of(const CostTable& table) {
   return band_without(table, nullptr);

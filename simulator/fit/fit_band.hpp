@@ -29,7 +29,4 @@ struct BandCheck {
 };
 BandCheck check_band(const CostTable& table);
 
-// The logarithm of measured over predicted time at equal speed of the machine.
-double held_out_error(const Calibration& run);
-
 }  // namespace foreshard::simulator

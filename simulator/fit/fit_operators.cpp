@@ -19,6 +19,7 @@ struct Point {
   CostKey key;
   bool on_host = false;
   double ns = 0;
+  std::int64_t nodes = 1;
 };
 using Points = std::vector<Point>;
 using Terms = std::array<double, 3>;
@@ -247,7 +248,7 @@ OperatorFit fit_operator(Points points, const Machine* part) {
 
 CollectiveFit fit_collective(const Points& points, const Machine* part) {
   const CostKey& first = points.front().key;
-  const std::int64_t nodes = least_nodes(first.dims[1], part);
+  const std::int64_t nodes = points.front().nodes;
   RelativeFit problem(collective_prior(first, nodes, part));
   for (const Point& p : points) {
     const double bytes = payload_bytes(p.key);
@@ -285,11 +286,12 @@ OperatorFit scaled_fit(const OperatorFit& shape, const Points& points) {
   return fit;
 }
 
-Points points_of(const ThreadCountCosts& regime) {
+Points points_of(const ThreadCountCosts& regime, const Machine* part) {
   Points points;
   for (const bool on_host : {false, true}) {
     for (const auto& [key, cost] : regime.measured_where(on_host)) {
-      if (cost.ns > 0 && work(key) > 0) points.push_back({key, on_host, cost.ns});
+      if (cost.ns <= 0 || work(key) <= 0) continue;
+      points.push_back({key, on_host, cost.ns, nodes_of(cost, key, part)});
     }
   }
   // The hash table's order must not decide how rounding falls.
@@ -313,9 +315,11 @@ using OperatorPoints = std::map<std::tuple<Operator, DType, bool>, Points>;
 
 }  // namespace
 
-std::int64_t least_nodes(std::int64_t group, const Machine* part) {
+std::int64_t nodes_of(const MeasuredCost& cost, const CostKey& key, const Machine* part) {
+  if (!is_collective(key.op)) return 1;
+  if (cost.nodes > 0) return cost.nodes;
   if (part == nullptr || part->gpus_per_node <= 0) return 1;
-  return (group + part->gpus_per_node - 1) / part->gpus_per_node;
+  return (key.dims[1] + part->gpus_per_node - 1) / part->gpus_per_node;
 }
 
 void fit_operators(std::vector<ThreadCountCosts>& regimes, const Machine* part) {
@@ -327,10 +331,10 @@ void fit_operators(std::vector<ThreadCountCosts>& regimes, const Machine* part) 
   std::map<Operator, Shape> shapes;
   for (ThreadCountCosts& regime : regimes) {
     OperatorPoints& operators = all.emplace_back();
-    std::map<std::tuple<Operator, DType, std::int64_t>, Points> collectives;
-    for (const Point& p : points_of(regime)) {
+    std::map<std::tuple<Operator, DType, std::int64_t, std::int64_t>, Points> collectives;
+    for (const Point& p : points_of(regime, part)) {
       if (is_collective(p.key.op)) {
-        collectives[{p.key.op, p.key.dtype, p.key.dims[1]}].push_back(p);
+        collectives[{p.key.op, p.key.dtype, p.key.dims[1], p.nodes}].push_back(p);
       } else {
         operators[{p.key.op, p.key.dtype, p.on_host}].push_back(p);
       }

@@ -17,8 +17,8 @@ namespace foreshard::simulator {
 // data sheet, or that of the fastest part where the catalogue has none; nullptr for processors.
 void fit_operators(std::vector<ThreadCountCosts>& regimes, const Machine* part);
 
-// Nodes that a group of so many devices is spread over at least. Recordings do not contain it; devices
-// that a node holds are taken to be in the group first.
-std::int64_t least_nodes(std::int64_t group, const Machine* part);
+// Nodes that the group of a collective is spread over. Where a recording does not say which ranks are in
+// it, devices that a node holds are taken to be in it first.
+std::int64_t nodes_of(const MeasuredCost& cost, const CostKey& key, const Machine* part);
 
 }  // namespace foreshard::simulator

@@ -6,7 +6,9 @@
 
 #include "models/base/figures.hpp"
 #include "models/hardware/device_names.hpp"
+#include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/data_sheet.hpp"
+#include "simulator/costs/joined_errors.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/fit/fit.hpp"
 #include "simulator/fit/fit_band.hpp"
@@ -79,6 +81,15 @@ std::string error_of(std::int64_t predicted, const Calibration& run) {
   return signed_percent(static_cast<double>(predicted) * run.slowness - measured, measured);
 }
 
+// Of the logarithm of a step whose costs are sure, at 90 %.
+double half_width_of(const CostTable& table) {
+  const auto part = table.is_accelerator ? machine_reported_as(table.machine_name) : std::nullopt;
+  if (!part) return table.band;
+  const ErrorSpread errors = joined_errors(machine_costs(*part, 1, 1)->errors(), table);
+  return std::max(errors.least_half_width,
+                  errors.quantile * std::hypot(errors.deviation, errors.beyond));
+}
+
 void add_recordings(std::string& text, const CostTable& table) {
   text += formatted("\n%-32s %5s %12s %9s %9s %9s %9s\n", "recording", "ranks", "step ms",
                     "recorder", "speed", "fitted", "held out");
@@ -98,7 +109,7 @@ void add_recordings(std::string& text, const CostTable& table) {
   text += formatted(
       "error band: with a probability of 90 %% a step takes up to %.1f %% more or as many times "
       "less than predicted%s\n",
-      100 * std::expm1(table.band),
+      100 * std::expm1(half_width_of(table)),
       is_checked ? "" : " (assumed: no recorded step could be predicted to check it)");
   const BandCheck check = check_band(table);
   if (check.tried > 0) {

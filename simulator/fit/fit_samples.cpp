@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "models/base/statistics.hpp"
+#include "models/hardware/device_names.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/fit/issue.hpp"
 #include "simulator/fit/meetings.hpp"
 #include "simulator/fit/recorded_host.hpp"
+#include "traces/meaning/collectives.hpp"
 #include "traces/metadata.hpp"
 #include "traces/processors.hpp"
 #include "traces/trace.hpp"
@@ -221,7 +223,8 @@ class Reader {
       : trace_(trace),
         out_(out),
         events_(trace.events.begin(), trace.events.end()),
-        pieces_(trace, events_) {
+        pieces_(trace, events_),
+        part_(machine_reported_as(out.machine_name)) {
     by_lane_.resize(trace.lanes.size());
     for (const Event& event : events_) {
       if (event.end_ns >= event.start_ns)
@@ -470,7 +473,21 @@ class Reader {
     sample.ns = time_of(*meeting.members.front());
     for (const Event* event : meeting.members) sample.ns = std::min(sample.ns, time_of(*event));
     sample.may_have_waited = !meeting.is_complete;
+    sample.nodes = nodes_of(meeting);
     out_.tasks.push_back(sample);
+  }
+
+  // Of the group, whose ranks the recording names, or holds all of.
+  std::int64_t nodes_of(const Meeting& meeting) const {
+    if (!part_) return 0;
+    const Event& first = *meeting.members.front();
+    std::vector<std::int32_t> ranks = traces::process_group(trace_.strings[first.group]).ranks;
+    if (ranks.empty() && meeting.is_complete) {
+      for (const Event* event : meeting.members) {
+        ranks.push_back(trace_.lanes[static_cast<std::size_t>(event->lane)].rank);
+      }
+    }
+    return traces::nodes_holding(ranks, part_->gpus_per_node);
   }
 
   // From the last rank's arrival at a collective to its end, beyond the processor time it took.
@@ -505,6 +522,7 @@ class Reader {
   std::unordered_map<Issue, const Event*, IssueHash> issued_;
   std::vector<double> demands_;  // by key
   MemoryTraffic traffic_;
+  std::optional<Machine> part_;  // of the catalogue
   std::int32_t first_step_ = 0;
 };
 

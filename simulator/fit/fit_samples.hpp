@@ -28,6 +28,7 @@ struct TaskSample {
   double bytes_per_ns = 0;
   double beside = 0;
   bool may_have_waited = false;  // a collective of which not all ranks were recorded
+  std::int64_t nodes = 0;        // that its group was spread over; 0: not known
 };
 
 struct RunSamples {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -68,18 +69,25 @@ class EqualTasks {
 struct KeySamples {
   std::vector<double> times;
   std::vector<double> with_waiting;  // of collectives whose last arriver may not be among the ranks
+  std::size_t size() const { return times.size() + with_waiting.size(); }
 };
+using ByNodes = std::map<std::int64_t, KeySamples>;  // of a collective's group
 
 // Samples of equal keys in equal places and regimes, over all runs.
-using Samples = std::unordered_map<CostKey, KeySamples, CostKeyHash>;
+using Samples = std::unordered_map<CostKey, ByNodes, CostKeyHash>;
 
 // The median. Of collectives seen from some of their ranks only the quickest times are those where
 // no rank that is missing came later.
-MeasuredCost summary(KeySamples& samples) {
+// Groups of as many ranks over other nodes are others: those seen most stand for the key.
+MeasuredCost summary(ByNodes& all) {
+  const auto most = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  KeySamples& samples = most->second;
   constexpr double kQuickest = 0.1;
   const bool is_sure = !samples.times.empty();
   std::vector<double>& values = is_sure ? samples.times : samples.with_waiting;
-  return {quantile(values, is_sure ? 0.5 : kQuickest), std::ssize(values)};
+  return {quantile(values, is_sure ? 0.5 : kQuickest), std::ssize(values), most->first};
 }
 
 // What a host thread pays where no recording shows it: assumed figures of a server core.
@@ -188,8 +196,8 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
       same.push_back(run);
       const double factor = slow_down(*run);
       for (const TaskSample& task : run->tasks) {
-        KeySamples& of_key =
-            samples[task.on_host ? 1 : 0][run->keys[static_cast<std::size_t>(task.key)]];
+        KeySamples& of_key = samples[task.on_host ? 1 : 0]
+                                    [run->keys[static_cast<std::size_t>(task.key)]][task.nodes];
         const double ns = task.ns / slowed(task, table.memory_bytes_per_ns) / factor;
         (task.may_have_waited ? of_key.with_waiting : of_key.times).push_back(ns);
       }
@@ -199,8 +207,7 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
       for (auto& [key, values] : samples[on_host ? 1 : 0]) {
         const MeasuredCost cost = summary(values);
         const bool is_device_work = bound != nullptr && !on_host;
-        if (is_device_work &&
-            is_impossible(cost.ns, key, *bound, least_nodes(key.dims[1], bound))) {
+        if (is_device_work && is_impossible(cost.ns, key, *bound, nodes_of(cost, key, bound))) {
           ++table.impossible_keys;
           continue;
         }

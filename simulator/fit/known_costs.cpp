@@ -23,7 +23,7 @@ double slowness(const ThreadCountCosts& known, const ThreadCountCosts& regime) {
 
 void add_missing(const MeasuredCosts& known, double slowness, MeasuredCosts& costs) {
   for (const auto& [key, cost] : known)
-    costs.try_emplace(key, MeasuredCost{cost.ns * slowness, cost.count});
+    costs.try_emplace(key, MeasuredCost{cost.ns * slowness, cost.count, cost.nodes});
 }
 
 void add_missing(const ThreadCountCosts& known, ThreadCountCosts& regime) {

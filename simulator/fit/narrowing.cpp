@@ -9,6 +9,7 @@
 #include "simulator/fit/fit_band.hpp"
 #include "simulator/fit/observed_runs.hpp"
 #include "simulator/fit/taught_factors.hpp"
+#include "simulator/predict/exercised.hpp"
 #include "simulator/predict/rate_sensitivity.hpp"
 
 namespace foreshard::simulator {
@@ -16,13 +17,16 @@ namespace {
 
 // The run itself, of which somebody reads the throughput; nothing where that is known already.
 std::optional<Narrowing> by_observed_run(const Job& job, const Machine& machine,
-                                         const CostTable* costs, const StepDoubt& doubt) {
+                                         const CostTable* costs, const Prediction& prediction) {
   const KernelRates& catalogue = kernel_rates(machine);
   RateFactors factors = prior_factors(catalogue);
   std::vector<ObservedStep> observed;
   if (costs != nullptr) {
     factors = costs->rates->factors;
     observed = costs->rates->observed;
+    // As they are in the prediction.
+    const double common = exercised_share(prediction.exercise, observed);
+    for (double& logarithm : factors.logarithm) logarithm *= common;
   }
   const std::string question = identity_of(job);
   for (const ObservedStep& step : observed) {
@@ -34,7 +38,7 @@ std::optional<Narrowing> by_observed_run(const Job& job, const Machine& machine,
   unsurprising.log_ratio = std::inner_product(
       unsurprising.gradient.begin(), unsurprising.gradient.end(), factors.logarithm.begin(), 0.0);
   factors = taught_factors(catalogue, observations_of(observed));
-  StepDoubt after = doubt;
+  StepDoubt after = prediction.doubt;
   after.left_out = held_out_spread(CostWay::observed);
   after.unexercised = 0;
   return Narrowing{costs != nullptr
@@ -45,11 +49,12 @@ std::optional<Narrowing> by_observed_run(const Job& job, const Machine& machine,
                    half_width(after, &factors)};
 }
 
-// A recording of the plan: all of its costs are measured then.
-Narrowing by_recording(const StepDoubt& doubt) {
+// A recording of the plan: all of its costs are measured then. `factors`: of the limits that it rests on
+// all the same, or nullptr.
+Narrowing by_recording(const StepDoubt& doubt, const RateFactors* factors) {
   StepDoubt after = doubt;
   after.operators = {};
-  return {"a recording of this plan on this machine (foreshard fit)", half_width(after, nullptr)};
+  return {"a recording of this plan on this machine (foreshard fit)", half_width(after, factors)};
 }
 
 // Of the machine at hand, of which nothing is known.
@@ -71,9 +76,14 @@ std::optional<Narrowing> find_narrowing(const Job& job, const PredictionOptions&
     const Machine* machine = options.machine;
     if (machine == nullptr && job.machine) machine = &*job.machine;
     if (machine == nullptr) return {};
-    best = by_observed_run(job, *machine, options.costs, doubt);
+    if (options.costs != nullptr && !options.costs->regimes.empty()) {
+      const RateFactors factors = prior_factors(kernel_rates(*machine));
+      best = by_recording(doubt, &factors);
+    } else {
+      best = by_observed_run(job, *machine, options.costs, prediction);
+    }
   } else {
-    best = options.costs != nullptr ? by_recording(doubt) : by_calibration();
+    best = options.costs != nullptr ? by_recording(doubt, nullptr) : by_calibration();
   }
   constexpr double kWorthwhile = 0.001;
   if (!best || best->half_width > present - kWorthwhile) return {};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "models/base/figures.hpp"
 #include "models/hardware/kernel_rates.hpp"
@@ -17,6 +18,8 @@ namespace {
 constexpr int kRounds = 4;
 constexpr double kMostUnexplained = 4;  // factor between an observed step and the fitted one
 constexpr double kMostUnlike = 100;     // and the catalogue's: no rates are sought for it
+// What a machine's steps may be longer or shorter than the catalogue's by: beyond it a figure is doubted.
+constexpr double kMostBelieved = 3;
 
 // What the steps differ by from the fitted ones, beyond what runs usually do.
 double unexplained(const std::vector<ObservedStep>& steps) {
@@ -69,23 +72,27 @@ Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Mac
         if (!sensitivity) return tl::unexpected(sensitivity.error());
         now = std::move(*sensitivity);
       }
-      const double miss = log_of(runs[r]) - now.log_ns;
       if (round == 0) {
         step.catalogue_ns = step.fitted_ns = std::llround(std::exp(now.log_ns));
-        if (std::abs(miss) > std::log(kMostUnlike)) {
+        if (std::abs(log_of(runs[r]) - now.log_ns) > std::log(kMostUnlike)) {
           return fail(step.plan, "--observed", contradiction(step, machine_id));
         }
       }
+      const double by_catalogue = std::log(static_cast<double>(step.catalogue_ns));
+      const double believed = std::clamp(log_of(runs[r]), by_catalogue - std::log(kMostBelieved),
+                                         by_catalogue + std::log(kMostBelieved));
       step.gradient = now.gradient;
-      step.exercise = now.exercise;
       step.log_ratio =
-          miss + std::inner_product(now.gradient.begin(), now.gradient.end(), at.begin(), 0.0);
+          believed - now.log_ns +
+          std::inner_product(now.gradient.begin(), now.gradient.end(), at.begin(), 0.0);
     }
     rates.factors = taught_factors(catalogue, observations_of(rates.observed));
   }
   for (std::size_t r = 0; r < runs.size(); ++r) {
     ObservedStep& step = rates.observed[r];
-    step.fitted_ns = std::llround(std::exp(log_step_time(runs[r].job, machine, rates.factors)));
+    SimulatedStep fitted = simulated_step(runs[r].job, machine, rates.factors);
+    step.fitted_ns = std::llround(std::exp(fitted.log_ns));
+    step.exercise = std::move(fitted.exercise);
     const double factor = step.over_fitted();
     if (factor > kMostUnexplained || factor < 1 / kMostUnexplained) {
       return fail(step.plan, "--observed", contradiction(step, machine_id));

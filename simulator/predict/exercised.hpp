@@ -9,7 +9,8 @@
 // Vision 7, 1991), which is a covariance (Barla, Odone and Verri, Histogram intersection kernel for image
 // classification, ICIP 2003), and so what a Gaussian process of whole steps is made of: where by the
 // factors on rates alone observations take the variance L from a step's logarithm, one that has e in common
-// with them loses e^2 L. That a doubling of nodes leaves nine tenths in common is assumed.
+// with them loses e^2 L, and has e of the factors' logarithms. That a doubling of nodes leaves nine tenths in
+// common is assumed.
 #pragma once
 
 #include <cstdint>

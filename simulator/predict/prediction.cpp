@@ -27,7 +27,7 @@ class Predictor {
       : set_(set),
         programs_(std::move(programs)),
         options_(options),
-        costs_(*costs.model),
+        costs_(costs.model.get()),
         limits_memory_(costs.limits_memory),
         before_(std::move(scratch)) {}
 
@@ -64,33 +64,22 @@ class Predictor {
     simulate_memories();
     report_memory();
     if (options_.wants_time) {
-      for (RankClass& of : run_.classes) {
-        of.costs = priced_costs(of.program, costs_, std::move(of.costs));
-      }
-      if (longest_ns() >= kForeverNs) forget_costs();
-      count_sources();
-      if (run_.failure || result_.cost_sources.unknown > 0) {
-        if (options_.keeps_memory_records) simulate_time();
-      } else {
-        simulate_time();
-        report_time();
-      }
-      if (result_.cost_sources.unknown > 0)
-        result_.warnings.push_back(unknown_costs_text(unknown_, costs_.unknown_device()));
-      result_.data_sheet = costs_.data_sheet();
-      for (const std::string& warning : costs_.warnings()) result_.warnings.push_back(warning);
+      answer_time();
+      share_what_was_observed();
+      result_.data_sheet = costs_->data_sheet();
+      for (const std::string& warning : costs_->warnings()) result_.warnings.push_back(warning);
     }
     return std::move(result_);
   }
 
  private:
   bool wants_every_instruction() const {
-    return options_.keeps_memory_records || costs_.engine().shares;
+    return options_.keeps_memory_records || costs_->engine().shares;
   }
 
   std::optional<std::int64_t> capacity() {
     if (options_.device_memory) return options_.device_memory;
-    const std::int64_t device = costs_.device_bytes();
+    const std::int64_t device = costs_->device_bytes();
     if (device <= 0 || !limits_memory_) return {};
     const auto outside = outside_of(0);
     return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
@@ -100,7 +89,7 @@ class Predictor {
   const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
     auto& known = outside_[which];
     const RankClass& of = run_.classes[which];
-    if (!known) known = costs_.outside_allocator(of.program, of.costs);
+    if (!known) known = costs_->outside_allocator(of.program, of.costs);
     return *known;
   }
 
@@ -110,8 +99,8 @@ class Predictor {
     MemoryOptions& memory = memory_options_;
     memory.steps = options_.steps;
     memory.capacity = result_.capacity = capacity();
-    memory.segment_alloc_ns = costs_.segments().alloc_ns;
-    memory.segment_free_ns = costs_.segments().free_ns;
+    memory.segment_alloc_ns = costs_->segments().alloc_ns;
+    memory.segment_free_ns = costs_->segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;
     memory.lists_peak = options_.wants_explanation;
     memory.gpu_timing = set_.gpu_timing;
@@ -216,8 +205,47 @@ class Predictor {
     result_.warnings.emplace_back("by these costs the run would last more than thirty years");
   }
 
+  void answer_time() {
+    for (RankClass& of : run_.classes) {
+      of.costs = priced_costs(of.program, *costs_, std::move(of.costs));
+    }
+    if (longest_ns() >= kForeverNs) forget_costs();
+    count_sources();
+    if (run_.failure || result_.cost_sources.unknown > 0) {
+      if (options_.keeps_memory_records) simulate_time();
+    } else {
+      simulate_time();
+      report_time();
+    }
+    if (result_.cost_sources.unknown > 0)
+      result_.warnings.push_back(unknown_costs_text(unknown_, costs_->unknown_device()));
+  }
+
+  bool rests_on_observed_runs() const {
+    return options_.costs != nullptr && options_.costs->rates && costs_->rate_factors() != nullptr;
+  }
+
+  // What runs showed of other steps holds for this one as far as it has its work in common with theirs.
+  void share_what_was_observed() {
+    if (result_.step_time.count() <= 0 || !rests_on_observed_runs()) return;
+    constexpr double kAll = 0.999;
+    const double common = exercised_share(result_.exercise, options_.costs->rates->observed);
+    if (common > kAll) return;
+    RateFactors shared = *costs_->rate_factors();
+    for (double& logarithm : shared.logarithm) logarithm *= common;
+    shared_ = costs_->with_factors(shared);
+    if (shared_ == nullptr) return;
+    costs_ = shared_.get();
+    run_.simulated_ranks.clear();
+    run_.places.clear();
+    before_.timelines = std::move(run_.timelines);
+    result_.closing_time = {};
+    result_.warnings = set_.warnings;
+    answer_time();
+  }
+
   void simulate_time() {
-    EngineOptions engine = costs_.engine();
+    EngineOptions engine = costs_->engine();
     if (set_.is_staged && engine.simulated == Simulated::one_per_class) {
       engine.simulated = Simulated::one_per_class_in_place;
     }
@@ -256,7 +284,7 @@ class Predictor {
 
   // Of programs whose operators are PyTorch's.
   void price_pytorch() {
-    const std::optional<HostPace> pace = costs_.pytorch_host();
+    const std::optional<HostPace> pace = costs_->pytorch_host();
     if (!pace) return;
     for (RankClass& rank_class : run_.classes) {
       if (rank_class.program.operators.empty()) continue;
@@ -276,9 +304,9 @@ class Predictor {
       result_.closing_time = std::max(result_.closing_time, Nanoseconds(closing_ns));
     }
     if (step_ns <= 0) return;
-    if (options_.wants_band) report_band();
+    if (options_.wants_band || rests_on_observed_runs()) report_band();
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
-    const double peak = costs_.peak_flops_per_ns(set_.compute_type) * set_.ranks();
+    const double peak = costs_->peak_flops_per_ns(set_.compute_type) * set_.ranks();
     if (peak > 0) {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
@@ -288,7 +316,7 @@ class Predictor {
     }
     if (options_.wants_time_basis) {
       result_.time_basis = time_basis(run_.classes[0].program, run_.classes[0].costs,
-                                      options_.steps, costs_, result_.doubt);
+                                      options_.steps, *costs_, result_.doubt);
     }
   }
 
@@ -297,18 +325,18 @@ class Predictor {
     result_.exposed_communication =
         Nanoseconds(exposed_communication_ns(first.program, run_.timelines[0], options_.steps));
     const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
-    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), costs_, span);
-    if (options_.costs != nullptr && options_.costs->rates && costs_.rate_factors() != nullptr) {
+    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
+    if (rests_on_observed_runs()) {
       result_.exercise =
           exercise_of(first.program, first.costs, last_step_counts(), result_.doubt.rates, nodes());
       add_unexercised(result_.exercise, *options_.costs->rates, result_.doubt);
     }
     std::tie(result_.step_time_low, result_.step_time_high) =
-        band_around(result_.step_time, half_width(result_.doubt, costs_.rate_factors()));
+        band_around(result_.step_time, half_width(result_.doubt, costs_->rate_factors()));
   }
 
   int nodes() const {
-    const int each = std::max(1, costs_.ranks_per_node());
+    const int each = std::max(1, costs_->ranks_per_node());
     return (set_.ranks() + each - 1) / each;
   }
 
@@ -342,7 +370,7 @@ class Predictor {
     if (has_unknown) {
       unknown_ = unknown_operators(first.program, first.costs, options_.steps);
     }
-    const CostSource segments = costs_.segments().source;
+    const CostSource segments = costs_->segments().source;
     for (const HostDelay& delay : first.memory.delays) {
       if (delay.step != options_.steps) continue;
       ++counts[static_cast<std::size_t>(segments)];
@@ -356,7 +384,8 @@ class Predictor {
   const ProgramSet& set_;
   std::vector<RankProgram> programs_;  // of the set
   const PredictionOptions& options_;
-  const CostModel& costs_;
+  const CostModel* costs_;
+  std::unique_ptr<CostModel> shared_;  // share_what_was_observed
   bool limits_memory_;
   bool is_again_ = false;
   MemoryOptions memory_options_;

@@ -8,17 +8,20 @@
 
 namespace foreshard::simulator {
 
-struct RateSensitivity {
-  double log_ns = 0;      // logarithm of the step's nanoseconds; not finite: there is no time
-  RateVector gradient{};  // of that, with the logarithms of the factors
-  Exercise exercise;      // what the step spends its time on
+struct SimulatedStep {
+  double log_ns = 0;  // logarithm of the step's nanoseconds; not finite: there is no time
+  Exercise exercise;  // what the step spends its time on
+};
+
+struct RateSensitivity : SimulatedStep {
+  RateVector gradient{};  // of log_ns, with the logarithms of the factors
 };
 
 // On `machine` with these factors.
 RateSensitivity rate_sensitivity(const Job& job, const Machine& machine,
                                  const RateFactors& factors);
 
-// The first member alone.
-double log_step_time(const Job& job, const Machine& machine, const RateFactors& factors);
+// The step alone.
+SimulatedStep simulated_step(const Job& job, const Machine& machine, const RateFactors& factors);
 
 }  // namespace foreshard::simulator

@@ -97,7 +97,8 @@ double variance(const StepDoubt& doubt, const RateFactors* factors) {
 }
 
 double half_width(const StepDoubt& doubt, const RateFactors* factors) {
-  return doubt.left_out.quantile * std::sqrt(variance(doubt, factors));
+  return std::max(doubt.left_out.least_half_width,
+                  doubt.left_out.quantile * std::sqrt(variance(doubt, factors)));
 }
 
 std::pair<Nanoseconds, Nanoseconds> band_around(Nanoseconds step, double half_width) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -139,6 +140,16 @@ bool is_kernel_of_model(Operator op, RuntimeName runtime) {
   }
 }
 
+// What observed runs showed of other steps holds in part, so that costs are at least those by the factors
+// that shorten them; nullptr: no runs were observed.
+std::unique_ptr<CostModel> least_costs(const CostModel& model) {
+  const RateFactors* factors = model.rate_factors();
+  if (factors == nullptr) return nullptr;
+  RateFactors least = *factors;
+  for (double& logarithm : least.logarithm) logarithm = std::min(0.0, logarithm);
+  return least.logarithm == factors->logarithm ? nullptr : model.with_factors(least);
+}
+
 // The choice as far as the part depends on it.
 std::string text_of(PlanPart part, const PlanChoice& choice) {
   std::string text;
@@ -216,7 +227,9 @@ Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t targ
                                  const ProgramCosts& counted) {
   PartBound bound;
   const RankProgram& program = program_;
-  const ProgramCosts costs = priced_costs(program, *costs_.of(target, job).model, counted);
+  const CostModel& model = *costs_.of(target, job).model;
+  const auto least = least_costs(model);
+  const ProgramCosts costs = priced_costs(program, least ? *least : model, counted);
   const std::size_t places = cost_places(program.place);
   std::vector<std::int64_t> of_group(program.place.groups.size());
   const Program& step = program.step(2);

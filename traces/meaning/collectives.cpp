@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +23,13 @@ ProcessGroup process_group(const std::string& text) {
     while (at < text.size() && (text[at] == ',' || text[at] == ' ')) ++at;
   }
   return group;
+}
+
+std::int64_t nodes_holding(const std::vector<std::int32_t>& ranks, std::int64_t ranks_per_node) {
+  std::set<std::int64_t> nodes;
+  for (const std::int32_t rank : ranks)
+    nodes.insert(rank / std::max<std::int64_t>(1, ranks_per_node));
+  return std::ssize(nodes);
 }
 
 std::vector<Collective> collectives(const Trace& trace) {

@@ -19,6 +19,9 @@ struct ProcessGroup {
 };
 ProcessGroup process_group(const std::string& text);
 
+// On how many nodes these ranks are, where each but the last is filled with so many; 0 of no ranks.
+std::int64_t nodes_holding(const std::vector<std::int32_t>& ranks, std::int64_t ranks_per_node);
+
 struct Collective {
   StringId group = 0;                           // 0: none is named
   std::map<std::int32_t, std::int32_t> events;  // of each rank, by index into Trace::events

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/costs/joined_errors.hpp"
+
 namespace foreshard::simulator {
 namespace {
 

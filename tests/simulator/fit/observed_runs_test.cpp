@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "simulator/predict/exercised.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/simulator/predict/h100.hpp"
 
@@ -118,6 +119,39 @@ TEST(ObservedRuns, ComeBackAsTheyWere) {
     const auto again = static_cast<double>(predicted(job, *learnt).step_time.count());
     EXPECT_NEAR(ns / again, speed, 0.03 * speed);
   }
+}
+
+// A figure of one GPU that was taken for that of eight is no slow cluster.
+TEST(ObservedRuns, BeyondBeliefAreDoubted) {
+  const Job job = llama_1b(4, 4096, 8);
+  const Nanoseconds taken(8 * predicted(job, with_products(1)).step_time.count());
+  const auto learnt = fit_observed({{"plan.toml", job, taken}}, h100(), "h100-sxm");
+  ASSERT_TRUE(learnt) << learnt.error().text();
+  EXPECT_GT(learnt->observed.front().over_fitted(), 2);
+  EXPECT_GT(learnt->factors.unexplained, 0.5);
+}
+
+// What is common to all limits carries over to a plan as far as its step has its work in common.
+TEST(ObservedRuns, MoveOtherPlansInPart) {
+  const Job near = llama_1b(4, 4096, 8);
+  Plan plan;
+  plan.operators = OperatorSetName::pytorch_eager;
+  plan.optimizer.kernel = OptimizerKernel::foreach;
+  const Job far =
+      make_job(*load_llama_config("llama-3.2-1b"), plan, "test", 64, 8, &h100()).value();
+  PredictionOptions catalogue;
+  catalogue.machine = &h100();
+  const auto expected = [&](const Job& job) {
+    return static_cast<double>(predict(job, catalogue).step_time.count());
+  };
+  const Nanoseconds taken(std::llround(expected(near) / 0.6));
+  const auto learnt = fit_observed({{"plan.toml", near, taken}}, h100(), "h100-sxm");
+  ASSERT_TRUE(learnt) << learnt.error().text();
+  const Prediction there = predicted(far, *learnt);
+  const double slower = static_cast<double>(there.step_time.count()) / expected(far);
+  EXPECT_GT(slower, 1.1);
+  EXPECT_LT(slower, 1.5);
+  EXPECT_LT(exercised_share(there.exercise, learnt->observed), 0.8);
 }
 
 // One run on one node leaves at least half of the band of another plan on eight: of their network, of the

@@ -102,6 +102,31 @@ TEST(Bounds, AreNeverBeatenByRandomPlans) {
   }
 }
 
+// What runs of other steps showed holds for a plan in part, so that its step may be shorter than by the
+// observed factors.
+TEST(Bounds, AreNeverBeatenWhereRunsWereObserved) {
+  const Machine h100 = load_machine("h100-sxm").value();
+  CostTable table;
+  table.machine_name = h100.name;
+  table.is_accelerator = true;
+  table.rates = DeviceRates{"h100-sxm", prior_factors(kernel_rates(*load_machine("h100-sxm"))), {}};
+  table.rates->factors.logarithm.fill(0.5);
+  table.rates->observed.emplace_back().exercise = {1, {{"product matmul bf16", 0.3}}};
+  SearchRequest request;
+  request.base.model = load_llama_config("llama-3.2-1b").value();
+  request.space = default_space();
+  request.tokens_per_step = 1 << 18;
+  request.costs = &table;
+  request.targets = {{&h100, 8, 1, 4}};
+  const Candidates candidates(request.base.plan, "base", request.space, request.tokens_per_step);
+  for (const TargetKind& kind : target_kinds(request)) {
+    Bounds bounds(request, kind, candidates);
+    for (std::size_t n = 0; n < candidates.plans(); n += 61) {
+      expect_admissible(request, candidates, n, kind, bounds);
+    }
+  }
+}
+
 TEST(IdleSteps, TakeTheSameTimeWhateverCameBefore) {
   const Machine machine = load_machine("h100-sxm").value();
   int idle = 0, busy = 0;

@@ -34,6 +34,7 @@ inline std::optional<Prediction> predicted(const SearchRequest& request, const P
   const auto job = make_job(request.base.model, plan, "plan", target.gpus, target.nodes, target.machine);
   if (!job) return {};
   PredictionOptions options;
+  options.costs = request.costs;
   options.machine = target.machine;
   options.device_memory = request.device_memory;
   return predict(*job, options);

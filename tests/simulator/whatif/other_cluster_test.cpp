@@ -54,6 +54,44 @@ TEST(OtherCluster, TakesTheRatioOfEstimates) {
   for (const double factor : factors) EXPECT_LT(factor, 1) << "an H100 is faster in everything";
 }
 
+// Replicas on eight nodes reduce over the network, however few they are.
+TEST(OtherCluster, KnowsWhereTheRanksOfAGroupAre) {
+  const Machine a100 = *load_machine("a100-sxm-80"), h100 = *load_machine("h100-sxm");
+  const std::string sum = "all_reduce fp32 268435456 8";
+  DrawnRecording draw;
+  draw.work(draw.stream(), 0, 1000, draw.call(draw.thread(), 0, 5), "ncclDevKernel_AllReduce",
+            EventKind::communication, sum);
+  traces::Trace trace = draw.trace();
+  trace.metadata["device.0"] = "NVIDIA A100-SXM4-80GB";
+  trace.metadata["ranks"] = "64";
+  const traces::StringId group = trace.strings.intern("replicas [0, 8, 16, 24, 32, 40, 48, 56]");
+  trace.events.update_all([&](traces::Event& event) {
+    if (event.kind == EventKind::communication) event.group = group;
+  });
+  const auto run = recorded_run(trace, "");
+  const auto factors = cluster_factors({h100, 0}, *run, trace, "");
+  ASSERT_TRUE(factors) << factors.error().text();
+  EXPECT_NEAR(factors->factors[run->works.front().activity],
+              estimate(h100, sum, 64, 8) / estimate(a100, sum, 64, 8), 1e-9);
+}
+
+// FlashAttention 2 did not become faster with the part, cuDNN's kernels did.
+TEST(OtherCluster, KnowsTheKernelsOfAttentionByName) {
+  const auto factor_of = [](const std::string& kernel) {
+    DrawnRecording draw;
+    draw.work(draw.stream(), 0, 1000, draw.call(draw.thread(), 0, 5), kernel, EventKind::compute,
+              "attention bf16 1 8192 32 8 128");
+    traces::Trace trace = draw.trace();
+    trace.metadata["device.0"] = "NVIDIA H100 80GB HBM3";
+    const auto run = recorded_run(trace, "");
+    return cluster_factors({*load_machine("b200"), 0}, *run, trace, "")
+        ->factors[run->works.front().activity];
+  };
+  const double flash = factor_of("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits>");
+  const double cudnn = factor_of("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
+  EXPECT_GT(flash, 1.1 * cudnn);
+}
+
 TEST(OtherCluster, OfTheSameMachineAndRanksChangesNothing) {
   EXPECT_EQ(factors_of({*load_machine("a100-sxm-80"), 8}), (std::vector<double>{1, 1, 1}));
 }
