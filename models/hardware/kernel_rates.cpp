@@ -1,6 +1,7 @@
 #include "models/hardware/kernel_rates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -116,7 +117,7 @@ void set_best_product(KernelRates& rates, const KernelRate& best) {
 }  // namespace
 
 KernelRates kernel_rates(const Machine& machine) {
-  constexpr double kMeasuredSpread = 0.03;
+  constexpr double kMeasuredSpread = 0.03, kRounding = 0.001;
   const Generation* const generation = find_generation(machine.generation);
   KernelRates rates = (generation != nullptr ? *generation : generations()[0]).rates;
   if (accumulates_at_half_rate(machine)) {
@@ -128,8 +129,12 @@ KernelRates kernel_rates(const Machine& machine) {
     }
   }
   if (machine.measured_bf16_flops > 0 && machine.bf16_flops > 0) {
-    set_best_product(rates, {machine.measured_bf16_flops / machine.bf16_flops, kMeasuredSpread,
-                             "the best product published for the part (hardware.csv)"});
+    const double measured = machine.measured_bf16_flops / machine.bf16_flops;
+    const bool is_the_generations = std::abs(measured - rates.best_product.value) < kRounding;
+    if (!is_the_generations) {
+      set_best_product(rates, {measured, kMeasuredSpread,
+                               "the best product published for the part (hardware.csv)"});
+    }
     rates.rated_watts.value = 0;  // measured at the part's own power
   }
   return rates;
