@@ -19,16 +19,6 @@ using simulator::SearchTarget;
 constexpr int kMaxRanks = 1'000'000;
 constexpr const char* kFewGpus = "8";
 
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    parts.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 // "8,16,64", each number once.
 Result<std::vector<int>> numbers_in(const std::string& list, const char* option, const char* what) {
   std::vector<int> numbers;

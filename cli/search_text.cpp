@@ -157,7 +157,7 @@ std::string sure(const SearchRequest& request, const SearchAnswer& answer) {
 std::string asked(const SearchRequest& request) {
   const simulator::SearchTarget& first = request.targets.front();
   std::string text =
-      profiler::wrap(question_line(simulator::question_on(request, first, request.base.plan)));
+      question_line(simulator::question_on(request, first, request.base.plan)) + "\n";
   std::string others;
   for (std::size_t t = 1; t < request.targets.size(); ++t) {
     others += (others.empty() ? "" : ", ") + simulator::target_name(request.targets[t]);

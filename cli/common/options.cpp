@@ -87,17 +87,6 @@ std::optional<traces::NumberRange> number_range(const std::string& text) {
 
 constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
 
-// What commas divide.
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    parts.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 std::string expected(Range range) {
   std::string text = "a whole number from " + std::to_string(range.least);
   return text + (range.most == kNoBound ? " on" : " to " + std::to_string(range.most));
@@ -132,6 +121,16 @@ bool would_overwrite(const std::string& output, const std::string& input) {
 }
 
 }  // namespace
+
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
 
 CLI::Option& Options::add(const std::string& names, OptionText text, ValueKind kind,
                           std::function<void(const std::string&)> take) {

@@ -47,6 +47,9 @@ struct Range {
   std::int64_t least, most;
 };
 
+// What commas divide.
+std::vector<std::string> parts_of(const std::string& list);
+
 class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}

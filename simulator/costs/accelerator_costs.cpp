@@ -6,9 +6,9 @@
 //
 // Recordings of a part of the catalogue are observations of its device model, which says what was known
 // before them. What was measured replaces it; an estimate from other measurements and the model's, as
-// many times as long as it turned out to be for that operator, are joined by their precisions. What no recording of some steps shows stays the model's: what collectives take
-// of the kernels beside them, how slow the slowest of more ranks is, and the clock under load. So do the
-// doubts: a recording adds none.
+// many times as long as it turned out to be for that operator, are joined by their precisions. What no
+// recording of some steps shows stays the model's: what collectives take of the kernels beside them, how slow
+// the slowest of more ranks is, and the clock under load. So do the doubts: a recording adds none.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -100,6 +100,7 @@ class AcceleratorCosts final : public CostModel {
       machine_ = machine_costs(*machine, ranks, nodes, taught);
       if (recorded && recorded->name == machine->name) {
         model_.emplace(*machine, taught);
+        long_run_ = kernel_rates(*machine).under_load;
         factors_ = *machine_->rate_factors();
         find_misses();
         if (table_.pytorch_host) know_host();
@@ -283,7 +284,7 @@ class AcceleratorCosts final : public CostModel {
       }
     }
     if (found.source != CostSource::measured) found.error = std::min(found.error, model.error);
-    found.ns = under_load(found.ns, key, *model_, kernel_rates(part_).under_load);
+    found.ns = under_load(found.ns, key, *model_, long_run_);
   }
 
   CostEstimate by_data_sheet(const CostKey& key, const TaskPlace& place, const Known& known) const {
@@ -378,6 +379,7 @@ class AcceleratorCosts final : public CostModel {
   std::optional<DeviceModel> model_;    // of the recorded device, where that is the machine's
   RateFactors factors_;                 // of that
   std::map<std::pair<Operator, DType>, Miss> misses_;
+  KernelRate long_run_;  // of products, what long runs keep of their best rate
   SlowestRank slowest_;
   std::string other_device_;  // that of the machine, where it is not the recorded one
   bool is_host_alone_;        // of a device that does nothing

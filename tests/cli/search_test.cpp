@@ -311,6 +311,16 @@ TEST(Search, SaysThatNoPlanFits) {
   EXPECT_EQ(lines_of(place.read("none.csv")), 1u);
 }
 
+// In one line, however narrow the terminal is: as `predict` says it.
+TEST(Search, TheFirstLineIsTheQuestion) {
+  const Workplace place;
+  place.write("space.toml", kSpace);
+  const Outcome outcome = place.run(search({"--space", "space.toml"}), {{"COLUMNS", "60"}});
+  const std::string first = outcome.out.substr(0, outcome.out.find('\n'));
+  EXPECT_NE(first.find("micro-batch"), std::string::npos) << outcome.out << outcome.err;
+  EXPECT_NE(first.find("sequence "), std::string::npos) << outcome.out;
+}
+
 TEST(Search, TheTokensOfAStepDecideTheAccumulation) {
   const Workplace place;
   place.write("space.toml", kSpace);

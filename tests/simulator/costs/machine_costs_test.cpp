@@ -1,5 +1,6 @@
 // Times from data sheets, by hand, on machines of several vendors and sizes.
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 

@@ -117,7 +117,7 @@ TEST(Bounds, AreNeverBeatenWhereRunsWereObserved) {
   request.space = default_space();
   request.tokens_per_step = 1 << 18;
   request.costs = &table;
-  request.targets = {{&h100, 8, 1, 4}};
+  request.targets = {{&h100, 8, 1, {4}}};
   const Candidates candidates(request.base.plan, "base", request.space, request.tokens_per_step);
   for (const TargetKind& kind : target_kinds(request)) {
     Bounds bounds(request, kind, candidates);
