@@ -97,9 +97,11 @@ const std::vector<Generation>& generations() {
 
 // nullptr: unknown.
 const Generation* find_generation(std::string_view name) {
+  const std::string given = lower_case(name);
   const auto found =
-      std::find_if(generations().begin() + 1, generations().end(),
-                   [&](const Generation& one) { return lower_case(one.name) == lower_case(name); });
+      std::find_if(generations().begin() + 1, generations().end(), [&](const Generation& one) {
+        return one.name.size() == given.size() && lower_case(one.name) == given;
+      });
   return found == generations().end() ? nullptr : &*found;
 }
 

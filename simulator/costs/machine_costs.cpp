@@ -131,6 +131,7 @@ class MachineCosts final : public CostModel {
   MachineCosts(const Machine& machine, int ranks, int nodes, const RateFactors* factors,
                std::optional<HostPace> host)
       : machine_(machine),
+        rates_(kernel_rates(machine)),
         device_(machine, factors),
         host_(host),
         is_calibrated_(factors != nullptr),
@@ -141,8 +142,7 @@ class MachineCosts final : public CostModel {
                                   : static_cast<int>(machine.gpus_per_node)),
         host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
         host_work_bytes_per_ns_(host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))) {
-    const KernelRate& variation = kernel_rates(machine).part_variation;
-    slowest_ = slowest_of(ranks, variation.value, variation.spread);
+    slowest_ = slowest_of(ranks, rates_.part_variation.value, rates_.part_variation.spread);
   }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
@@ -222,7 +222,7 @@ class MachineCosts final : public CostModel {
   std::string basis_of_slowest_rank() const override {
     return formatted("the slowest rank computes %.1f %% longer than the median one: ",
                      100 * (slowest_.factor - 1)) +
-           std::string(kernel_rates(machine_).part_variation.source);
+           std::string(rates_.part_variation.source);
   }
   const RateFactors* rate_factors() const override { return &device_.factors(); }
   std::unique_ptr<CostModel> with_factors(const RateFactors& factors) const override {
@@ -235,10 +235,9 @@ class MachineCosts final : public CostModel {
       spread.beyond_name = "(contradiction)";
       spread.beyond_basis = "what the observed runs differ by from any rates of the machine";
     } else {
-      const KernelRate& unverified = kernel_rates(machine_).unverified;
-      spread.beyond = unverified.value;
+      spread.beyond = rates_.unverified.value;
       spread.beyond_name = "(unverified part)";
-      spread.beyond_basis = unverified.source;
+      spread.beyond_basis = rates_.unverified.source;
     }
     return spread;
   }
@@ -276,7 +275,7 @@ class MachineCosts final : public CostModel {
       case Rate::link: return measured(machine_.link.empty() ? "PCIe" : machine_.link);
       case Rate::network: return measured(network_.network());
       case Rate::copy: return "the host link's data sheet";
-      default: return sources_of(kernel_rates(machine_), rate);
+      default: return sources_of(rates_, rate);
     }
   }
 
@@ -299,6 +298,7 @@ class MachineCosts final : public CostModel {
   }
 
   Machine machine_;
+  KernelRates rates_;
   DeviceModel device_;
   std::optional<HostPace> host_;  // as it was recorded
   bool is_calibrated_;            // by runs

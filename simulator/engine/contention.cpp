@@ -89,6 +89,7 @@ void TransfersUnderWay::forget_before(std::int64_t time) {
 }
 
 std::int64_t TransfersUnderWay::end_of_kernel(std::int64_t start, const TaskCost& cost) const {
+  if (all_.empty()) return start + cost.ns;
   return end_of(
       start, cost.ns, all_, [&](const Demand& taken) { return kernel_speed(taken, cost.lacks); },
       [](std::int64_t, std::int64_t, double) {});
