@@ -31,7 +31,8 @@ inline std::int64_t reserved_by(const Prediction& prediction) {
 
 inline std::optional<Prediction> predicted(const SearchRequest& request, const Plan& plan,
                                            const SearchTarget& target) {
-  const auto job = make_job(request.base.model, plan, "plan", target.gpus, target.nodes, target.machine);
+  const auto job =
+      make_job(request.base.model, plan, "plan", target.gpus, target.nodes, target.machine);
   if (!job) return {};
   PredictionOptions options;
   options.costs = request.costs;
