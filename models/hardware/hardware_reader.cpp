@@ -114,6 +114,7 @@ class MachineReader {
     if (const auto value = number("launch_us")) {
       machine.launch_overhead = Nanoseconds{to_integer(*value * 1000)};
     }
+    if (machine.name.empty()) machine.name = machine.id;
     const bool is_by_nvidia = machine.vendor.empty() || machine.vendor == "NVIDIA";
     if (machine.compute_capability.empty() && is_by_nvidia && !is_tpu(machine)) {
       machine.compute_capability = kUsualCapability;

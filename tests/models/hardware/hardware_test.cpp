@@ -137,6 +137,7 @@ TEST_F(OwnCatalogue, ErrorsNameLineAndColumn) {
   }
 
   write("id,usable_mib,memory_tb_s,fp32_tflops\nmine,1,0.5,10\n");
+  EXPECT_EQ(load_machine(path_ + ":mine")->name, "mine");
   EXPECT_EQ(load_machine(path_ + ":other").error().field, "other");
   EXPECT_FALSE(load_machine("/nowhere/x.csv:mine"));
 }
