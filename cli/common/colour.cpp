@@ -1,5 +1,6 @@
 #include "cli/common/colour.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <unistd.h>

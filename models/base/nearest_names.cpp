@@ -7,6 +7,7 @@
 #include "models/base/lower_case.hpp"
 
 namespace foreshard {
+
 std::vector<std::string> nearest_names(const std::string& word,
                                        const std::vector<std::string>& candidates,
                                        std::size_t most) {

@@ -105,9 +105,11 @@ const Generation* find_generation(std::string_view name) {
   return found == generations().end() ? nullptr : &*found;
 }
 
-bool accumulates_at_half_rate(const Machine& machine) {
-  constexpr double kFullRate = 4;  // of the vector units' fp32 peak
-  return machine.bf16_flops > 0 && machine.bf16_flops < 0.75 * kFullRate * machine.fp32_flops;
+// Matrix units have four times the fp32 peak of the vector units where they accumulate at their full rate.
+bool accumulates_at_half_rate(const Machine& machine, const KernelRates& rates) {
+  constexpr double kBetweenHalfAndFull = 3;
+  return rates.half_rate_product.value > 0 && machine.bf16_flops > 0 &&
+         machine.bf16_flops < kBetweenHalfAndFull * machine.fp32_flops;
 }
 
 // float8 products stay as much faster as the generation's.
@@ -122,7 +124,7 @@ KernelRates kernel_rates(const Machine& machine) {
   constexpr double kMeasuredSpread = 0.03, kRounding = 0.001;
   const Generation* const generation = find_generation(machine.generation);
   KernelRates rates = (generation != nullptr ? *generation : generations()[0]).rates;
-  if (accumulates_at_half_rate(machine)) {
+  if (accumulates_at_half_rate(machine, rates)) {
     set_best_product(rates, rates.half_rate_product);
     rates.under_load.value = 1;
     for (KernelRate* const attention : {&rates.flash_forward, &rates.flash_backward,

@@ -32,7 +32,7 @@ struct KernelRates {
   KernelRate flash_forward, flash_backward;
   KernelRate cudnn_forward, cudnn_backward;
   KernelRate efficient_forward, efficient_backward;  // PyTorch's memory-efficient kernels
-  // What of those a part reaches whose matrix units accumulate in fp32 at half their rate.
+  // What of those a part reaches whose matrix units accumulate in fp32 at half their rate; 0: none does.
   KernelRate half_rate_product, half_rate_attention;
   // Of kernels that newer matrix units do not make faster, TFLOP/s of each multiprocessor; 0: no limit.
   KernelRate flash_forward_limit, flash_backward_limit;
@@ -51,7 +51,8 @@ struct KernelRates {
 };
 
 // Of the machine's generation, corrected by its own line of the catalogue: a measured product is its best
-// one, and a part whose bf16 peak is but twice its fp32 peak accumulates at half rate, as GeForce parts do.
+// one, and of the generations that GeForce parts share, a part whose bf16 peak is but twice its fp32 peak
+// accumulates at half rate.
 KernelRates kernel_rates(const Machine& machine);
 
 // Names of generations are the same in any case of letters.

@@ -193,6 +193,10 @@ TEST(KernelRates, NamesOfGenerationsAreTheSameInAnyLetters) {
 TEST(KernelRates, PartsThatAccumulateAtHalfRateReachTheirPeak) {
   EXPECT_GT(kernel_rates(part("rtx4090")).best_product.value, 0.95);
   EXPECT_LT(kernel_rates(part("l40s")).best_product.value, 0.8);
+  Machine mistaken = part("h100-sxm");  // TF32's peak in the place of fp32's
+  mistaken.measured_bf16_flops = 0;
+  mistaken.fp32_flops = mistaken.tf32_flops;
+  EXPECT_LT(kernel_rates(mistaken).best_product.value, 0.9);
   EXPECT_EQ(kernel_rates(part("b300")).best_product.value, 1769.0 / 2250);
 }
 
