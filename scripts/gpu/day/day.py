@@ -41,6 +41,7 @@ class Day:
         self.machine = MACHINES.get(self.gpu)
         self.training = self.packed("training")
         self.pytorch = self.packed("pytorch")
+        self.scripts = self.packed("scripts")
         self.progress_file = out / "progress.json"
         out.mkdir(parents=True, exist_ok=True)
         self.progress = json.loads(self.progress_file.read_text()) if self.progress_file.exists() else {}

@@ -13,7 +13,8 @@ OF_DEBIAN = re.compile(r"lib(yaml-cpp|simdjson|sqlite3|gtest|fmt|boost|zstd)")
 # A reference's files, by its folder here.
 REFERENCES = {
     "training": ("summary.json", "data/*.npy", "*/config.json", "*/model.safetensors", "*/cases/*.json"),
-    "pytorch": ("make_memory_reference.py", "llama.py", "cases.json", "peaks.csv", "configs/*")}
+    "pytorch": ("make_memory_reference.py", "llama.py", "cases.json", "peaks.csv", "configs/*"),
+    "scripts": ("*.py", "configs/*")}
 
 
 class Unpackable(Exception):

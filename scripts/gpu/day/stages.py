@@ -1,6 +1,7 @@
 """The stages of a day and their steps, in the order of what they are worth: what breaks most comes first, what takes
 long and finds little comes last. goals.py says what of their answers is good enough."""
 import dataclasses
+import pathlib
 import sys
 
 from runner import Step
@@ -77,6 +78,13 @@ CALIBRATED = [Run("14m", "llama-small-14m", micro_batch=4, sequence=512, steps=1
               Run("1b-short", "llama-3.2-1b", sequence=512, steps=8, options=WITHOUT_GRAPHS),
               Run("1b-checkpointing", "llama-3.2-1b", micro_batch=2, sequence=2048, steps=8,
                   keys={**BF16, "checkpointing": {"mode": "full"}}, options=WITHOUT_GRAPHS)]
+
+# Name, script and its arguments; CONFIGS is the folder of its models' configurations.
+SCRIPTS = (("fsdp2_1b", "fsdp2_llama.py", "1b"), ("hf_trainer_qwen3", "hf_trainer_fsdp.py", "qwen3", "2"),
+           ("ddp_gpt", "ddp_gpt.py"), ("trl_sft_lora", "trl_sft_lora.py"), ("accelerate", "accelerate_fsdp.py"),
+           ("hf_trainer_moe", "hf_trainer_fsdp.py", "qwen3_moe"), ("ddp_gpt_compiled", "ddp_gpt.py", "--compile"),
+           ("oracle_1b_checkpointing", "oracle_1b.py", "CONFIGS/llama3.2-1b.json", "ac"),
+           ("measured_1b", "measured_step.py", "1b_w1"), ("hf_trainer_llama", "hf_trainer_fsdp.py", "llama"))
 
 
 def predicted_runs(day):
@@ -172,6 +180,19 @@ def profile(day):
                             f"{HERE}/compare_kernels.py", trace, kineto])
 
 
+def scripts(day):
+    """Each where it may write: beside the others' answers."""
+    for name, script, *arguments in SCRIPTS if day.scripts else ():
+        job = [*day.python, str(pathlib.Path("scripts/gpu/script_steps.py").resolve()), day.path("scripts", "steps.jsonl"),
+               f"{day.scripts}/{script}", *(word.replace("CONFIGS", f"{day.scripts}/configs") for word in arguments)]
+        in_folder = ["env", "-C", str(day.out / "scripts")]
+        yield Step(name, [*in_folder, *job], 90)
+        if day.verdict("scripts", name) == "passed":
+            yield Step(f"{name}-profiled", [*in_folder, day.program("foreshard"), "profile", "-o",
+                                            day.path("scripts", f"{name}.fst"), "--", *job], 120)
+            yield day.inspect("scripts", name)
+
+
 def nccl(day):
     run = Run("two_hosts", **SMALL, ranks=2)
     command = day.train("nccl", day.runs([run])[0], "--comm", "nccl", "--trace", day.path("nccl", "two_hosts.fst"))
@@ -200,5 +221,5 @@ STAGES = {
     "libraries": Stage(100, libraries), "smoke": Stage(60, smoke), "kernels": Stage(300, kernels),
     "speed": Stage(400, speed), "large": Stage(150, large), "memory": Stage(400, memory),
     "equality": Stage(120, equality), "calibrate": Stage(450, calibrate), "agreement": Stage(160, agreement),
-    "reference": Stage(200, reference), "profile": Stage(150, profile), "nccl": Stage(80, nccl),
+    "reference": Stage(200, reference), "profile": Stage(150, profile), "scripts": Stage(500, scripts), "nccl": Stage(80, nccl),
     "pytorch": Stage(420, pytorch), "sanitizer": Stage(450, sanitizer)}
