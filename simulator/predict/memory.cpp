@@ -49,6 +49,7 @@ class MemoryWalk final : private AllocatorListener {
       if (step_ > 0 && step_ <= options_.steps) result_.steps.emplace_back().include(statistics());
       if (peak_) peak_->end_step();
     }
+    forget_growth_of_last_step();
     if (options_.keeps_records && !is_planned_) result_.end = allocator_.segments();
     if (peak_) result_.at_peak = peak_->take();
     return std::move(result_);
@@ -256,6 +257,16 @@ class MemoryWalk final : private AllocatorListener {
     result_.delays.push_back(
         {static_cast<std::int32_t>(step_), instruction_,
          taken * options_.segment_alloc_ns + released * options_.segment_free_ns, released > 0});
+  }
+
+  // Where segments are released, the step after takes them again.
+  void forget_growth_of_last_step() {
+    const auto is_of_last = [this](const HostDelay& delay) { return delay.step == options_.steps; };
+    const bool recurs = result_.failure || std::any_of(result_.delays.begin(), result_.delays.end(),
+                                                       [&](const HostDelay& delay) {
+                                                         return is_of_last(delay) && delay.drains;
+                                                       });
+    if (!recurs) std::erase_if(result_.delays, is_of_last);
   }
 
   void on_event(const AllocatorEvent& event) override {

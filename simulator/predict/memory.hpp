@@ -5,7 +5,8 @@
 // come out exactly as in a run. Memory that a compiler plans ahead (DeviceKind::xla) is what lives
 // at a time, all of which is reserved and nothing else. The one exception are frees that
 // record_stream defers, of which two bounds are told (stream_progress.hpp). What time the allocator
-// costs is passed on as delays of the host.
+// costs is passed on as delays of the host. The last step stands for all that follow it: segments that it takes
+// and keeps no later step takes again, and so they delay it by nothing.
 #pragma once
 
 #include <array>

@@ -49,7 +49,17 @@ TEST(Memory, CountsWholeBlocksAndSegments) {
   const RankMemory memory = run(p);
   EXPECT_EQ(memory.run.allocated, 1024 + 3 * kMib / 2);
   EXPECT_EQ(memory.run.reserved, 22 * kMib);
-  EXPECT_EQ(memory.delays.size(), 2);
+}
+
+TEST(Memory, SegmentsDelayTheStepThatTakesThemUnlessItStandsForOthers) {
+  // Step 1 takes a segment, and step 2 finds it.
+  MemoryProgram p;
+  const BufferId a = p.buffer(20 * kMib);
+  p.alloc(a), p.free(a);
+  const std::vector<HostDelay> delays = run(p, 2).delays;
+  ASSERT_EQ(delays.size(), 1);
+  EXPECT_EQ(delays[0].step, 1);
+  EXPECT_TRUE(run(p, 1).delays.empty());
 }
 
 TEST(Memory, PeaksOfAStepStartAtWhatIsStillHeld) {

@@ -128,6 +128,19 @@ TEST(Prediction, Llama8BOnEightH100) {
   EXPECT_NEAR(p.mfu, 5.79e10 * tokens / (seconds * 989e12), 0.001);
 }
 
+// The second step still takes segments from the driver, which the host of a small job does not hide.
+TEST(Prediction, AStepTakesWhatAllThatFollowTake) {
+  Plan plan;
+  plan.batch.micro_batch = 2;
+  plan.batch.sequence = 2048;
+  plan.precision.param = DType::bf16;
+  const Job job = job_of(*load_llama_config("llama-3.2-1b"), plan, 1);
+  PredictionOptions two, four;
+  two.machine = four.machine = &h100();
+  four.steps = 4;
+  EXPECT_EQ(predict(job, two).step_time, predict(job, four).step_time);
+}
+
 TEST(Prediction, GroupsThatStraddleNodesAreNotFaster) {
   // 24 ranks on three nodes of 8 with 50 GB/s each. Two of four groups of 6 straddle two nodes, and
   // have three network cards of eight; groups of 8 stay inside; of 12 straddle with six.
