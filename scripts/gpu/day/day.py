@@ -107,6 +107,9 @@ class Day:
         return Step(f"{run.name}-predicted", [self.program("foreshard"), "predict", *self.job(stage, run), "--json",
                                               self.path(stage, f"{run.name}-predicted.json"), *options])
 
+    def by_catalogue(self):
+        return "--machine", self.machine, "--operators", "foreshard"
+
     def inspect(self, stage, name):
         return Step(f"{name}-inspected", [self.program("foreshard"), "inspect", self.path(stage, f"{name}.fst"),
                                           "--json", self.path(stage, f"{name}-inspected.json")])

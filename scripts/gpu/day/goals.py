@@ -21,6 +21,12 @@ def ratio(a, b):
     return None if a is None or not b else a / b
 
 
+def catalogue_error(day, stage, run):
+    predicted, measured = step_time(day, stage, f"{run}-predicted"), step_time(day, stage, run)
+    error = ratio(predicted, measured)
+    return noted("error of the catalogue's prediction", None if error is None else f"{100 * (error - 1):+.1f} %")
+
+
 def mfu(day, stage, run):
     """Model FLOP/s of the measured step over the machine's: the prediction knows both for the step time it predicts."""
     predicted, measured = day.answer(stage, f"{run}-predicted") or {}, step_time(day, stage, run)
@@ -80,12 +86,12 @@ def speed(day):
     rows += at_most("step over torch.compile's", ratio(plain, compiled), 1.0, "{:.3f}")
     rows += at_least("MFU, %", mfu(day, "speed", "plain"), 45, "{:.1f}")
     rows += at_most("cost of recording, %", None if cost is None else 100 * (cost - 1), 2)
-    return rows + recording(day, "speed", "recorded")
+    return rows + catalogue_error(day, "speed", "plain") + recording(day, "speed", "recorded")
 
 
 def large(day):
     return noted("step", milliseconds(step_time(day, "large", "plain"))) + at_least(
-        "MFU, %", mfu(day, "large", "plain"), 55, "{:.1f}")
+        "MFU, %", mfu(day, "large", "plain"), 55, "{:.1f}") + catalogue_error(day, "large", "plain")
 
 
 def memory(day):
