@@ -15,8 +15,8 @@
 #include <array>
 #include <cstddef>
 
-#include "executor/cpu/worker_pool.hpp"
 #include "executor/device/kernel_launch.hpp"
+#include "executor/device/worker_pool.hpp"
 #include "models/program/operators.hpp"
 
 namespace foreshard::executor {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "executor/device/progress.hpp"
+#include "executor/device/worker_pool.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard::executor {
@@ -34,25 +34,37 @@ inline Region intersection(const Region& a, const Region& b) {
   return {row, rows, column, columns};
 }
 
-// Calls copy(from, to, count) for every run of elements that `part` occupies without a gap in two
-// dense row-major regions; from and to are positions in the two. Long runs are cut, and each piece
-// is progress of the rank: drawing or reading a large parameter can take minutes.
-constexpr std::int64_t kLongestRun = std::int64_t{1} << 20;
+// Shared by workers, copy(from, to, count) for every run of elements that `part` occupies without a
+// gap in two dense row-major regions; from and to are positions in the two. Long runs are cut, and each
+// piece is progress of the rank: drawing or reading a large parameter can take minutes. A worker takes
+// short runs together.
+constexpr std::int64_t kLongestRun = std::int64_t{1} << 18;
 template <typename Copy>
-void for_each_run(const Region& part, const Region& source, const Region& target, Copy copy) {
+void share_runs(WorkerPool& workers, const Region& part, const Region& source, const Region& target,
+                const Copy& copy) {
   if (part.elements() == 0) return;
   const bool whole_rows = part.columns == source.columns && part.columns == target.columns;
   const std::int64_t count = whole_rows ? part.elements() : part.columns;
   const std::int64_t runs = whole_rows ? 1 : part.rows;
-  for (std::int64_t i = 0; i < runs; ++i) {
-    const auto position = [&](const Region& in) {
-      return (part.first_row + i - in.first_row) * in.columns + part.first_column - in.first_column;
-    };
-    for (std::int64_t at = 0; at < count; at += kLongestRun) {
-      copy(position(source) + at, position(target) + at, std::min(kLongestRun, count - at));
-      note_progress();
+  const std::int64_t pieces = (count + kLongestRun - 1) / kLongestRun;
+  const std::int64_t together = std::max<std::int64_t>(kLongestRun / count, 1);
+  workers.run_ranges(runs * pieces, together, [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = part.first_row + i / pieces, at = i % pieces * kLongestRun;
+      const auto position = [&](const Region& in) {
+        return (row - in.first_row) * in.columns + part.first_column - in.first_column + at;
+      };
+      copy(position(source), position(target), std::min(kLongestRun, count - at));
     }
-  }
+  });
+}
+
+// The same by the calling thread.
+template <typename Copy>
+void for_each_run(const Region& part, const Region& source, const Region& target,
+                  const Copy& copy) {
+  WorkerPool alone;
+  share_runs(alone, part, source, target, copy);
 }
 
 }  // namespace foreshard::executor

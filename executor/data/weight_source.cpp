@@ -63,7 +63,7 @@ Result<WeightSource> WeightSource::from_file(const std::string& path, const Llam
 }
 
 void WeightSource::fill(const ModuleTree& tree, const ParameterShard& shard, DType storage,
-                        void* out) const {
+                        void* out, WorkerPool& workers) const {
   const auto& parameter = tree.parameters[static_cast<std::size_t>(shard.parameter)];
   const auto* tensor = file_ ? file_->find(parameter.name) : nullptr;
   const auto values = [&](std::int64_t first, std::int64_t count, float* to) {
@@ -75,23 +75,25 @@ void WeightSource::fill(const ModuleTree& tree, const ParameterShard& shard, DTy
   const auto padding = static_cast<std::size_t>(shard.padded - shard.local);
   if (storage == DType::fp32) {
     auto* to = static_cast<float*>(out);
-    for_each_run(mine, whole, mine, [&](std::int64_t from, std::int64_t at, std::int64_t count) {
-      values(from, count, to + at);
-    });
+    share_runs(workers, mine, whole, mine,
+               [&](std::int64_t from, std::int64_t at, std::int64_t count) {
+                 values(from, count, to + at);
+               });
     std::fill_n(to + shard.local, padding, 0.0f);
     return;
   }
-  constexpr std::int64_t kPiece = 4096;
-  float piece[kPiece];
   auto* to = static_cast<std::uint16_t*>(out);
-  for_each_run(mine, whole, mine, [&](std::int64_t from, std::int64_t at, std::int64_t count) {
-    for (std::int64_t done = 0; done < count; done += kPiece) {
-      const auto n = std::min(kPiece, count - done);
-      values(from + done, n, piece);
-      std::transform(piece, piece + n, to + at + done,
-                     [](float value) { return float_to_bf16(value); });
-    }
-  });
+  share_runs(workers, mine, whole, mine,
+             [&](std::int64_t from, std::int64_t at, std::int64_t count) {
+               constexpr std::int64_t kPiece = 4096;
+               float piece[kPiece];
+               for (std::int64_t done = 0; done < count; done += kPiece) {
+                 const auto n = std::min(kPiece, count - done);
+                 values(from + done, n, piece);
+                 std::transform(piece, piece + n, to + at + done,
+                                [](float value) { return float_to_bf16(value); });
+               }
+             });
   std::fill_n(to + shard.local, padding, std::uint16_t{0});
 }
 

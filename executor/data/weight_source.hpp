@@ -8,6 +8,7 @@
 
 #include "executor/data/initial_weights.hpp"
 #include "executor/data/safetensors.hpp"
+#include "executor/device/worker_pool.hpp"
 #include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
 #include "models/llama/llama_config.hpp"
@@ -26,8 +27,10 @@ class WeightSource {
                                         const ModuleTree& tree);
 
   // This rank's shard, `shard.local` elements and then zeros up to `shard.padded`, as fp32 or bf16.
-  // Safe to call from several threads at once.
-  void fill(const ModuleTree& tree, const ParameterShard& shard, DType storage, void* out) const;
+  // `workers` share the work: each element is the same, however many they are. Safe to call from
+  // several threads at once.
+  void fill(const ModuleTree& tree, const ParameterShard& shard, DType storage, void* out,
+            WorkerPool& workers) const;
 
  private:
   InitialWeights drawn_;

@@ -221,7 +221,8 @@ void Interpreter::host_compute(const Instruction& i) {
   switch (key.op) {
     case Operator::initialize_shards:
       for (std::size_t p = 0; p < writes.size(); ++p) {
-        work.initialize_shard(unit_of(i)->parameters[p], key.dtype, memory_.bytes(writes[p]));
+        work.initialize_shard(unit_of(i)->parameters[p], key.dtype, memory_.bytes(writes[p]),
+                              host_workers_);
       }
       return;
     case Operator::restore_states: {

@@ -12,8 +12,8 @@
 
 #include "executor/communication/communicators.hpp"
 #include "executor/communication/oom_agreement.hpp"
-#include "executor/cpu/worker_pool.hpp"
 #include "executor/device/device.hpp"
+#include "executor/device/worker_pool.hpp"
 #include "executor/run/host_work.hpp"
 #include "executor/run/rank_memory.hpp"
 #include "executor/run/rank_recording.hpp"

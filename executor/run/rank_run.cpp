@@ -141,9 +141,9 @@ void RankRun::note_memory(std::int64_t step) {
 }
 
 void RankRun::initialize_shard(const ParameterShard& shard, DType storage,
-                               std::span<std::byte> bytes) {
+                               std::span<std::byte> bytes, WorkerPool& workers) {
   if (!shared_.options.resume) {
-    return shared_.weights.fill(shared_.job.tree, shard, storage, bytes.data());
+    return shared_.weights.fill(shared_.job.tree, shard, storage, bytes.data(), workers);
   }
   const auto read = shared_.options.resume->read(shared_.job.tree, shard, ValueRole::parameter,
                                                  storage, shard.padded, bytes.data());

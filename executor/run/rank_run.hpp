@@ -85,8 +85,8 @@ class RankRun final : public HostWork {
   // What is allocated at this moment, by category and owner, largest first.
   std::vector<HeldMemory> held_at(const OutOfMemoryPoint& point) const;
 
-  void initialize_shard(const ParameterShard& shard, DType storage,
-                        std::span<std::byte> bytes) override;
+  void initialize_shard(const ParameterShard& shard, DType storage, std::span<std::byte> bytes,
+                        WorkerPool& workers) override;
   void load_batch(std::int64_t step, int micro_step, std::span<std::int32_t> tokens,
                   std::span<std::int32_t> targets) override;
   void restore_state(const ParameterShard& shard, ValueRole role, DType type,

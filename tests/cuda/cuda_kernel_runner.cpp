@@ -134,6 +134,10 @@ DeviceTraits tested_device() {
   return traits;
 }
 
+bool products_may_round_before_bias() {
+  return true;
+}
+
 std::vector<KernelVariant> kernel_variants() {
   return {{"aligned", [] { return std::shared_ptr<const void>(); }},
           {"misaligned", [] { return std::make_shared<const MisalignedOperands>(); }}};

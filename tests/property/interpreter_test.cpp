@@ -16,7 +16,7 @@ namespace {
 // Fills states with what distinguishes them.
 class Restorer final : public HostWork {
  public:
-  void initialize_shard(const ParameterShard&, DType, std::span<std::byte>) override {}
+  void initialize_shard(const ParameterShard&, DType, std::span<std::byte>, WorkerPool&) override {}
   void load_batch(std::int64_t, int, std::span<std::int32_t>, std::span<std::int32_t>) override {}
   void restore_state(const ParameterShard& shard, ValueRole role, DType,
                      std::span<std::byte> bytes) override {

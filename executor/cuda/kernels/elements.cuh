@@ -60,10 +60,16 @@ __device__ Elements<T> load_elements(const T* from, std::int64_t count) {
   return x;
 }
 
+// As numbers of 16 bytes: of members that are smaller the compiler often stores each by itself.
 template <class T>
 __device__ void store_elements(T* to, const Elements<T>& x, std::int64_t count) {
   if (count >= kEach && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-    *reinterpret_cast<Elements<T>*>(to) = x;
+    __extension__ using Number = unsigned __int128;
+    struct Numbers {
+      Number at[sizeof x / sizeof(Number)];
+    } stored;
+    memcpy(&stored, &x, sizeof x);
+    *reinterpret_cast<Numbers*>(to) = stored;
     return;
   }
 #pragma unroll

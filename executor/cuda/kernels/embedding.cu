@@ -99,8 +99,13 @@ __device__ std::int64_t end_of_equal(const std::int32_t* token, const std::int32
 // Each block adds up the rows that begin among kStarts sorted positions, for some of the columns.
 constexpr int kStarts = 8;
 
+// Gradients that a thread loads before it adds them up: tokens such as a blank's are so frequent that a block
+// sums hundreds of rows, and would wait for each.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+constexpr int kGradientsAtOnce = 16 / sizeof(T);
+
+template <class T>
+__global__ void __launch_bounds__(kThreads, 3)
     add_gradients(std::int64_t tokens, std::int64_t width, bool accumulate, const T* dout,
                   const std::int32_t* token, const std::int32_t* sorted, T* dweight) {
   const std::int64_t column =
@@ -116,9 +121,21 @@ __global__ void __launch_bounds__(kThreads)
     T* const target = dweight + row * width + column;
     Floats sum{};
     if (accumulate) sum = each(sum_of, sum, load(target, count));
-#pragma unroll 4
-    for (std::int64_t j = i; j < end; ++j) {
-      sum = each(sum_of, sum, load(dout + sorted[j] * width + column, count));
+    for (std::int64_t j = i; j < end; j += kGradientsAtOnce<T>) {
+      std::int32_t position[kGradientsAtOnce<T>];
+      Elements<T> term[kGradientsAtOnce<T>];
+#pragma unroll
+      for (int n = 0; n < kGradientsAtOnce<T>; ++n) {
+        if (j + n < end) position[n] = sorted[j + n];
+      }
+#pragma unroll
+      for (int n = 0; n < kGradientsAtOnce<T>; ++n) {
+        if (j + n < end) term[n] = load_elements(dout + position[n] * width + column, count);
+      }
+#pragma unroll
+      for (int n = 0; n < kGradientsAtOnce<T>; ++n) {
+        if (j + n < end) sum = each(sum_of, sum, widened(term[n]));
+      }
     }
     store(target, sum, count);
   }

@@ -25,38 +25,61 @@ __global__ void rope_table(std::int64_t sequence, std::int64_t half, std::int64_
   cosine[sequence * half] = static_cast<float>(sin(angle));
 }
 
+constexpr int kHeadsAtOnce = 2;  // that a thread turns by the same angles
+
 // The half rotation of Hugging Face: element i of a head pairs with element i + half. Table,
-// products and sum round to T, as PyTorch computes them. A block for each token.
+// products and sum round to T, as PyTorch computes them. threadIdx.x along the pairs of a token,
+// threadIdx.y over tokens.
 template <class T>
-__global__ void rope(int sequence, int heads, int half, float sign, const float* table, T* x) {
-  const float* const cosines = table + static_cast<std::int64_t>(blockIdx.x) % sequence * half;
+__global__ void __launch_bounds__(kThreads)
+    rope(int tokens, int sequence, int heads, int half, float sign, const float* table, T* x) {
+  const int token = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y);
+  if (token >= tokens) return;
+  const float* const cosines = table + static_cast<std::int64_t>(token % sequence) * half;
   const float* const sines = cosines + static_cast<std::int64_t>(sequence) * half;
-  x += static_cast<std::int64_t>(blockIdx.x) * heads * half * 2;
-  const int packs = (half + kEach - 1) / kEach;
-  for (int i = static_cast<int>(threadIdx.x); i < heads * packs;
+  x += static_cast<std::int64_t>(token) * heads * half * 2;
+  const int packs = (half + kEach - 1) / kEach, groups = (heads + kHeadsAtOnce - 1) / kHeadsAtOnce;
+  for (int i = static_cast<int>(threadIdx.x); i < groups * packs;
        i += static_cast<int>(blockDim.x)) {
     const int pair = i % packs * kEach, count = half - pair;
-    T* const first = x + i / packs * 2 * half + pair;
-    T* const second = first + half;
-    const Floats a = load(first, count), b = load(second, count), c = load(cosines + pair, count),
-                 s = load(sines + pair, count);
-    const auto turned = [sign](float p, float q, float cosine, float sine) {
-      return rounded<T>(p * rounded<T>(cosine)) - rounded<T>(q * (rounded<T>(sine) * sign));
+    T* place[kHeadsAtOnce];
+    Elements<T> first[kHeadsAtOnce], second[kHeadsAtOnce];
+#pragma unroll
+    for (int n = 0; n < kHeadsAtOnce; ++n) {
+      const int head = i / packs + n * groups, present = head < heads ? count : 0;
+      place[n] = x + head * 2 * half + pair;
+      first[n] = load_elements(place[n], present);
+      second[n] = load_elements(place[n] + half, present);
+    }
+    const Floats cosine = each(rounded<T>, load(cosines + pair, count));
+    const Floats sine =
+        each([sign](float s) { return rounded<T>(s) * sign; }, load(sines + pair, count));
+    const auto turned = [](float p, float q, float c, float s) {
+      return rounded<T>(p * c) - rounded<T>(q * s);
     };
-    const auto turned_other = [sign](float p, float q, float cosine, float sine) {
-      return rounded<T>(q * rounded<T>(cosine)) + rounded<T>(p * (rounded<T>(sine) * sign));
+    const auto turned_other = [](float p, float q, float c, float s) {
+      return rounded<T>(q * c) + rounded<T>(p * s);
     };
-    store(first, each(turned, a, b, c, s), count);
-    store(second, each(turned_other, a, b, c, s), count);
+#pragma unroll
+    for (int n = 0; n < kHeadsAtOnce; ++n) {
+      const int present = i / packs + n * groups < heads ? count : 0;
+      const Floats p = widened(first[n]), q = widened(second[n]);
+      store(place[n], each(turned, p, q, cosine, sine), present);
+      store(place[n] + half, each(turned_other, p, q, cosine, sine), present);
+    }
   }
 }
 
 void rotate(const CudaLaunch& a, float sign) {
   const std::int64_t B = a.key.dims[0], S = a.key.dims[1], H = a.key.dims[2], d = a.key.dims[3];
+  const std::int64_t of_token = ceil_divide(H, kHeadsAtOnce) * ceil_divide(d / 2, kEach);
+  const int along = static_cast<int>(std::clamp<std::int64_t>(of_token, 1, kThreads)),
+            tokens = kThreads / along;
   with_type(a.key.dtype, [&](auto element) {
     using T = decltype(element);
-    start(a, cover(B * S, 1), threads_of_row(H * d / 2, kThreads), rope<T>, S, H, d / 2, sign,
-          input<float>(a, 0), output<T>(a, 0));
+    start(a, cover(B * S, tokens),
+          dim3(static_cast<unsigned>(along), static_cast<unsigned>(tokens)), rope<T>, B * S, S, H,
+          d / 2, sign, input<float>(a, 0), output<T>(a, 0));
   });
 }
 

@@ -1,7 +1,8 @@
 // The part of cuBLASLt that Foreshard calls, on the host: products of matrices by columns, in fp32
 // and bf16, summed in fp32 in the order of k; operands of fp32 lose all but 10 bits of mantissa
 // where TF32 is asked for. Algorithms take 1 KiB of workspace, which they write to, so that a wrong workspace shows,
-// and are refused a bias that is less aligned than the one which was there when they were chosen.
+// and are refused a bias that is less aligned than the one which was there when they were chosen. A product in bf16 is
+// rounded before its bias is added, as some kernels of cuBLASLt do.
 //
 // The first is one that rounds parts of a long sum in bf16 to bf16 (split-K), unless the preference forbids that, as
 // cuBLASLt may choose by its documentation of CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK.
@@ -119,7 +120,10 @@ void multiply(const Task& t) {
       }
       sum *= t.alpha;
       if (t.beta != 0) sum += t.beta * value(t.c, t.c_at, i, j);
-      if (d.epilogue == CUBLASLT_EPILOGUE_BIAS) sum += value({t.c.type, 0, 0, 0}, d.bias, i, 0);
+      if (d.epilogue == CUBLASLT_EPILOGUE_BIAS) {
+        if (t.c.type == CUDA_R_16BF) sum = rounded_to_bf16(sum);
+        sum += value({t.c.type, 0, 0, 0}, d.bias, i, 0);
+      }
       set_value(t.c, t.d_at, i, j, sum);
     }
   }

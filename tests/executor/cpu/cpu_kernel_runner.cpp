@@ -14,6 +14,10 @@ DeviceTraits tested_device() {
   return {};
 }
 
+bool products_may_round_before_bias() {
+  return false;
+}
+
 std::vector<KernelVariant> kernel_variants() {
   const auto available = available_simd_kernels();
   std::vector<const SimdKernels*> all(available.begin(), available.end());

@@ -92,6 +92,10 @@ std::vector<Tensor> run(const Launch& launch, int threads = 1);
 // The device under test.
 DeviceTraits tested_device();
 
+// Whether a library multiplies, some of whose kernels round a product to its type before they add the bias: where both
+// nearly cancel, the error is that of the product, not of the sum. PyTorch's addmm has it too.
+bool products_may_round_before_bias();
+
 // One of the ways in which a device computes its kernels, such as an instruction set. use(): from
 // now on, for as long as what it returns lives.
 struct KernelVariant {

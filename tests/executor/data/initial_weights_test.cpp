@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -63,7 +64,25 @@ TEST(ShardRegions, LongRunsAreCutAndCountAsProgress) {
   });
   progress_of_this_thread = nullptr;
   EXPECT_EQ(covered, 3'000'000);
-  EXPECT_EQ(progress.retired, 3U);
+  EXPECT_EQ(progress.retired, 12U);
+}
+
+TEST(ShardRegions, WorkersShareRuns) {
+  const Region whole{0, 700, 0, 3000}, rows{100, 300, 0, 3000}, columns{0, 700, 1000, 1500};
+  for (const Region& part : {rows, columns}) {
+    std::vector<std::int64_t> copied(static_cast<std::size_t>(part.elements()), -1);
+    WorkerPool workers(3);
+    share_runs(workers, part, whole, part,
+               [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+                 const auto begin = copied.begin() + to;
+                 std::iota(begin, begin + count, from);
+               });
+    for (std::int64_t i = 0; i < part.elements(); ++i) {
+      const std::int64_t row = part.first_row + i / part.columns,
+                         column = part.first_column + i % part.columns;
+      ASSERT_EQ(copied[static_cast<std::size_t>(i)], row * whole.columns + column);
+    }
+  }
 }
 
 // Whoever changes these bits changes every run that was ever started from a seed.
@@ -133,12 +152,14 @@ TEST(InitialWeights, FollowTheKindOfTheParameter) {
   }
 }
 
-// Every parameter's shards on any number of ranks are the parts of the same whole.
+// Every parameter's shards on any number of ranks, made by any number of threads, are the parts of the
+// same whole.
 void expect_parts_of_whole(const WeightSource& source, const ModuleTree& tree) {
+  WorkerPool alone, three(3);
   for (ParameterId id = 0; id < static_cast<ParameterId>(tree.parameters.size()); ++id) {
     const auto all = shard_of(tree, id, 0, 1);
     std::vector<float> whole(static_cast<std::size_t>(all.padded));
-    source.fill(tree, all, DType::fp32, whole.data());
+    source.fill(tree, all, DType::fp32, whole.data(), alone);
     std::vector<std::uint16_t> rounded(whole.size());
     std::transform(whole.begin(), whole.end(), rounded.begin(),
                    [](float value) { return float_to_bf16(value); });
@@ -147,10 +168,10 @@ void expect_parts_of_whole(const WeightSource& source, const ModuleTree& tree) {
         for (int rank = 0; rank < ranks; ++rank) {
           const auto shard = shard_of(tree, id, rank, ranks, dim);
           std::vector<float> part(static_cast<std::size_t>(shard.padded), NAN);
-          source.fill(tree, shard, DType::fp32, part.data());
+          source.fill(tree, shard, DType::fp32, part.data(), three);
           EXPECT_EQ(part, part_of(whole, shard));
           std::vector<std::uint16_t> bf16(part.size(), 0xffff);
-          source.fill(tree, shard, DType::bf16, bf16.data());
+          source.fill(tree, shard, DType::bf16, bf16.data(), three);
           EXPECT_EQ(bf16, part_of(rounded, shard));
         }
       }
@@ -169,12 +190,13 @@ void export_model(const std::string& path, const ModuleTree& tree, const WeightS
                   int ranks, int dim) {
   auto writer = FullTensorWriter::create(path, tree);
   ASSERT_TRUE(writer) << writer.error().text();
+  WorkerPool alone;
   for (ParameterId id = 0; id < static_cast<ParameterId>(tree.parameters.size()); ++id) {
     const auto written = writer->write(id, [&](std::int64_t first, std::int64_t rows, float* out) {
       for (int rank = 0; rank < ranks; ++rank) {
         const auto shard = shard_of(tree, id, rank, ranks, dim);
         std::vector<float> values(static_cast<std::size_t>(shard.padded));
-        source.fill(tree, shard, DType::fp32, values.data());
+        source.fill(tree, shard, DType::fp32, values.data(), alone);
         copy_rows(shard, DType::fp32, values.data(), first, rows, out);
       }
     });
@@ -201,8 +223,9 @@ TEST(WeightSource, ReadsWhatAnExportWrote) {
   expect_parts_of_whole(*read, tree);
   const auto shard = shard_of(tree, 1, 1, 3);
   std::vector<float> from_file(static_cast<std::size_t>(shard.padded)), from_seed(from_file);
-  read->fill(tree, shard, DType::fp32, from_file.data());
-  drawn.fill(tree, shard, DType::fp32, from_seed.data());
+  WorkerPool alone;
+  read->fill(tree, shard, DType::fp32, from_file.data(), alone);
+  drawn.fill(tree, shard, DType::fp32, from_seed.data(), alone);
   EXPECT_EQ(from_file, from_seed);
 }
 

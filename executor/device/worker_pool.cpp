@@ -1,4 +1,4 @@
-#include "executor/cpu/worker_pool.hpp"
+#include "executor/device/worker_pool.hpp"
 
 #include <string>
 #include <utility>
