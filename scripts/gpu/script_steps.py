@@ -2,13 +2,13 @@
 """Memory and time of each step of somebody's training script on the GPU of this machine: what its rehearsal is held
 against.
 
-  script_steps.py OUT.jsonl [--steps N] SCRIPT [ARGUMENT...]
+  script_steps.py OUT.jsonl [--steps N] [--history FILE.pickle] SCRIPT [ARGUMENT...]
 
 SCRIPT runs unmodified, as the only rank of a job, under the variables that torchrun sets. A step ends when the first
 optimizer that steps has stepped, as in a rehearsal; after N of them (12) the script is ended. Appends one line to
 OUT.jsonl: the command and, of each step, the peaks of torch.cuda.memory_stats() in bytes and the seconds from the step
 before it on the GPU (`device_s`, between events) and on the host (`host_s`). Nothing waits for the GPU that would not
-without it."""
+without it. FILE.pickle is the allocator's history of these steps as a snapshot of PyTorch; it costs the host time."""
 import argparse
 import json
 import os
@@ -55,6 +55,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
     parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--history", metavar="FILE.pickle")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
@@ -64,9 +65,13 @@ def main():
                "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "steps": steps.timed_rows()}
         with open(options.out, "a") as out:
             out.write(json.dumps(row) + "\n")
+        if options.history:
+            torch.cuda.memory._dump_snapshot(options.history)
         print(f"{' '.join(row['command'])}: {len(steps.rows)} steps", flush=True)
         os._exit(0)
 
+    if options.history:
+        torch.cuda.memory._record_memory_history(max_entries=1_000_000, stacks="python")
     steps = Steps(options.steps, end)
     register_optimizer_step_post_hook(steps.stepped)
     os.environ.update(TORCHRUN)

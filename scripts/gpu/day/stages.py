@@ -182,13 +182,16 @@ def profile(day):
 
 
 def scripts(day):
-    """Each where it may write: beside the others' answers."""
-    for name, script, *arguments in SCRIPTS if day.scripts else ():
-        job = [*day.python, str(pathlib.Path("scripts/gpu/script_steps.py").resolve()), day.path("scripts", "steps.jsonl"),
-               f"{day.scripts}/{script}", *(word.replace("CONFIGS", f"{day.scripts}/configs") for word in arguments)]
-        in_folder = ["env", "-C", str(day.out / "scripts")]
+    """Each where it may write: beside the others' answers. All by themselves first."""
+    in_folder = ["env", "-C", str(day.out / "scripts")]
+    jobs = {name: [*day.python, str(pathlib.Path("scripts/gpu/script_steps.py").resolve()),
+                   day.path("scripts", "steps.jsonl"), f"{day.scripts}/{script}",
+                   *(word.replace("CONFIGS", f"{day.scripts}/configs") for word in arguments)]
+            for name, script, *arguments in (SCRIPTS if day.scripts else ())}
+    for name, job in jobs.items():
         yield Step(name, [*in_folder, *job], 90)
-        if day.verdict("scripts", name) == "passed":
+    for name, job in jobs.items():
+        if day.has_passed("scripts", name):
             yield Step(f"{name}-profiled", [*in_folder, day.program("foreshard"), "profile", "-o",
                                             day.path("scripts", f"{name}.fst"), "--", *job], 120)
             yield day.inspect("scripts", name)
