@@ -87,6 +87,7 @@ struct Size {
 constexpr std::size_t kPlain = 0, kCheckpointed = 1, kOffloaded = 2, kBiased = 3, kByColumns = 4,
                       kSgd = 5, kParametersOffloaded = 6;
 constexpr Size kSizesOnGpus[] = {
+    {128, {2, 64}, DType::bf16, kPlain},
     {256, {4, 256}, DType::bf16, kPlain},
     {2048, {2, 2048}, DType::bf16, kPlain, true},
     {4096, {1, 4096}, DType::bf16, kPlain, true},
@@ -97,7 +98,7 @@ constexpr Size kSizesOnGpus[] = {
     {256, {2, 512}, DType::bf16, kOffloaded},
     {1024, {8, 2048}, DType::bf16, kPlain, true},
     {2048, {4, 1024}, DType::bf16, kBiased},
-    {128, {2, 64}, DType::bf16, kByColumns},
+    {256, {2, 128}, DType::bf16, kByColumns},
     {1024, {2, 512}, DType::bf16, kParametersOffloaded},
     {2048, {2, 8192}, DType::bf16, kCheckpointed},
     {512, {2, 1024}, DType::fp32, kPlain},
