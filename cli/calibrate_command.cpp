@@ -12,6 +12,8 @@
 #include "executor/communication/transport.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/run/training.hpp"
+#include "models/base/figures.hpp"
+#include "models/base/statistics.hpp"
 #include "profiler/record/cupti/activity_recorder.hpp"
 #include "simulator/calibrate/calibrate.hpp"
 #include "traces/fst/fst_file.hpp"
@@ -59,9 +61,11 @@ class Calibrate : public Command {
   bool report_ = false, is_quiet_ = false;
 };
 
-// Trains random weights for so many steps, and reads what was recorded.
-MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuRuns>& gpus,
-                    const std::string& file) {
+// Trains random weights for so many steps, with a recording unless `file` is empty. Nothing where
+// memory is too small, or where it was interrupted.
+Result<std::optional<executor::TrainingResult>> trained(const Job& job, std::int64_t steps,
+                                                        const std::optional<GpuRuns>& gpus,
+                                                        const std::string& file) {
   executor::TrainingOptions options;
   options.steps = options.total_steps = steps;
   options.cores = traces::cores();
@@ -71,7 +75,7 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuR
   options.interrupt = &interruption();
   options.ends_within_step = true;
   if (gpus) {
-    options.activities = gpus->activities.get();
+    if (!file.empty()) options.activities = gpus->activities.get();
     if (auto ok = use(gpus->gpus, gpus->processes, job, options); !ok) {
       return tl::unexpected(ok.error());
     }
@@ -81,11 +85,48 @@ MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuR
       executor::TokenData::shipped_text(job.model.vocabulary, job.plan.batch.sequence);
   if (!data) return tl::unexpected(data.error());
   const auto weights = executor::WeightSource::drawn(job.model, options.seed);
-  const auto result = executor::train(job, *data, weights, options);
+  auto result = executor::train(job, *data, weights, options);
   if (!result) return tl::unexpected(result.error());
   if (result->failure) return fail("", "", result->failure->text());
   if (result->ran_out_of_memory || result->was_interrupted) return std::nullopt;
-  return traces::read_fst(file);
+  return std::move(*result);
+}
+
+// Of the steps after the first three, which create state and touch memory for the first time.
+double median_step_ns(const executor::TrainingResult& result) {
+  constexpr std::size_t kFirst = 3;
+  std::vector<double> times;
+  for (std::size_t s = kFirst; s < result.steps.size(); ++s) {
+    times.push_back(static_cast<double>((result.steps[s].end - result.steps[s].start).count()));
+  }
+  return median(std::move(times));
+}
+
+// A recording. CUPTI makes every launch longer, and where these decide a step is recorded as too
+// long: the same steps without a recording show how much. Large models are not trained twice, as
+// drawing weights takes long and their steps wait for the device.
+MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuRuns>& gpus,
+                    const std::string& file) {
+  constexpr std::int64_t kMostParameters = 100'000'000;
+  double unrecorded_ns = 0;
+  if (gpus && job.model.parameters() <= kMostParameters) {
+    const auto unrecorded = trained(job, steps, gpus, "");
+    if (!unrecorded) return tl::unexpected(unrecorded.error());
+    if (!*unrecorded) return std::nullopt;
+    unrecorded_ns = median_step_ns(**unrecorded);
+  }
+  const auto result = trained(job, steps, gpus, file);
+  if (!result) return tl::unexpected(result.error());
+  if (!*result) return std::nullopt;
+  auto trace = traces::read_fst(file);
+  if (!trace) return tl::unexpected(trace.error());
+  if (gpus) {
+    const double recorded_ns = median_step_ns(**result);
+    const bool is_known = unrecorded_ns > 0 && recorded_ns > unrecorded_ns;
+    trace->metadata["recorder_overhead_fraction"] =
+        is_known ? formatted("%.6f", 1 - unrecorded_ns / recorded_ns) : "0";
+  }
+  return std::move(*trace);
 }
 
 int Calibrate::most_ranks(const std::optional<GpuRuns>& gpus) const {

@@ -1,10 +1,12 @@
 // Calibration: short training runs of this machine, chosen here and made by the caller, become a cost
 // table as any other recordings do (simulator/fit).
 //
-// Runs are made from the smallest model on. How long the next one will take is estimated from the
-// slowest of the last few by its operations; it gets the steps that fit into its part of what is left
-// of the time, and is left out where even the fewest would take too much of it. What was measured by
-// the end of the time, or when the user had enough, is what the costs rest on.
+// Of the runs that are left the first is made that the rest of the time is enough for. How long one will
+// take is estimated from those before: by what every run sets up, its parameters, its steps, their
+// operations and what they do on the host. It gets the steps that fit into its part of the time that is
+// left. A run that seems too long gets another chance once more is known, and one that fails does not
+// end the others. What was measured by the end of the time, or when the user had enough, is what the
+// costs rest on.
 #pragma once
 
 #include <atomic>
@@ -24,7 +26,7 @@ namespace foreshard::simulator {
 // How a machine is asked.
 struct CalibratedMachine {
   // A recording of so many steps of the job; nothing where the machine's memory is too small for it,
-  // or where it was interrupted.
+  // or where it was interrupted. Its `recorder_overhead_fraction` is what unrecorded steps take less.
   std::function<Result<std::optional<traces::Trace>>(const Job& job, std::int64_t steps)> record;
   std::function<Nanoseconds()> now;  // a clock that never goes back
 };
@@ -37,8 +39,8 @@ struct CalibrationOptions {
   const std::atomic<bool>* interrupt = nullptr;  // once it is set no further run is made
 };
 
-// The warnings name numbers of ranks and types of which nothing was measured. Errors are those of
-// `record`, which end it, those of `fit`, and that there was not a single run.
+// The warnings name runs that failed, and numbers of ranks and types of which nothing was measured.
+// Errors are those of `fit`, and that there was not a single run: the first of `record`, if any.
 Result<FitResult> calibrate(const CalibratedMachine& machine, const CalibrationOptions& options);
 
 }  // namespace foreshard::simulator

@@ -9,8 +9,9 @@
 // of them meet. Runs of one width, number of ranks and type share most of their shapes, and what they
 // have in common shows how the machine's speed changed in between.
 //
-// On GPUs a narrower width with short batches comes first: there it shows what starting kernels, copies
-// and collectives takes, and how fast the device is.
+// On GPUs sizes are a list, in the order in which they are worth most: a narrow model first, whose steps
+// show what starting kernels, copies and collectives takes, then widths and batches in bf16 that people
+// train there. Of fp32 there is little.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ namespace foreshard::simulator {
 
 struct CalibrationRun {
   Job job;
-  std::string description;  // "width 512, 2 ranks, bf16, checkpointed"
+  std::string description;  // "width 512, 2 ranks, 2 x 256 tokens, bf16"
 };
 
 struct CalibrationLimits {
@@ -32,8 +33,8 @@ struct CalibrationLimits {
   DeviceTraits device;  // that operators run on
 };
 
-// In the order in which they are worth being made: small widths first. They take ever more time and
-// memory; it is up to the caller where to stop.
+// In the order in which they are worth being made. They take ever more time and memory; it is up to the
+// caller where to stop.
 std::vector<CalibrationRun> calibration_runs(const CalibrationLimits& limits);
 
 // Floating-point operations of a step's products, roughly: 6 for each parameter but the embedding's and

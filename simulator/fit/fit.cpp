@@ -175,11 +175,58 @@ void warn_of_missing_time(const CostTable& table, std::vector<std::string>& warn
   }
 }
 
+// Hosts of accelerators. A recorder adds to each launch, and a launch behind others that are cached
+// takes less than one on its own, so instructions' recorded times only say what they take beside each
+// other. How much they take together is what the steps say that wait for the host.
+void fit_host_to_steps(const Runs& runs, const Speeds& speeds, CostTable& table) {
+  constexpr std::size_t kShortest = 3;  // runs: those whose devices have least to do
+  constexpr double kChange = 0.05;      // of the host's times, to see what depends on them
+  constexpr double kDependent = 0.3;    // of a step, so that it is no other's fault
+  constexpr double kMostChange = 1.0;   // of the logarithm, at once
+  constexpr int kRounds = 4;
+  std::vector<std::pair<double, const Run*>> shortest;  // by the steps' times at the mean speed
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (!is_comparable(*runs[r])) continue;
+    const auto step_ns = static_cast<double>(runs[r]->samples.step_ns);
+    shortest.emplace_back(step_ns / speeds.slowness[r], runs[r]);
+  }
+  std::sort(shortest.begin(), shortest.end());
+  if (shortest.size() > kShortest) shortest.resize(kShortest);
+  std::vector<HostCosts> recorded;
+  for (const ThreadCountCosts& regime : table.regimes) recorded.push_back(regime.host);
+  double log_factor = 0;
+  const auto log_step = [&](const Run& run, double log_of_host) {
+    for (std::size_t i = 0; i < recorded.size(); ++i) {
+      for (std::size_t k = 0; k < static_cast<std::size_t>(kKinds); ++k) {
+        table.regimes[i].host.issue_ns[k] =
+            std::llround(std::exp(log_of_host) * static_cast<double>(recorded[i].issue_ns[k]));
+      }
+    }
+    return std::log(static_cast<double>(replay(run, table).step_time.count()));
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    double products = 0, squares = 0;
+    for (const auto& [step_ns, run] : shortest) {
+      const double now = log_step(*run, log_factor);
+      const double dependent = (log_step(*run, log_factor + kChange) - now) / kChange;
+      if (!(dependent > kDependent)) continue;
+      products += dependent * (std::log(step_ns) - now);
+      squares += dependent * dependent;
+    }
+    if (squares > 0) log_factor += std::clamp(products / squares, -kMostChange, kMostChange);
+  }
+  if (!shortest.empty()) log_step(*shortest.front().second, log_factor);
+}
+
 CostTable fit_runs(const Runs& runs, const Speeds& speeds, const CostTable* known) {
   // The limit that the known costs were freed from is that of all.
   const double memory =
       known != nullptr ? known->memory_bytes_per_ns : fit_memory_bandwidth(samples_of_all(runs));
-  if (runs.front()->samples.is_accelerator) return tables(runs, speeds, {}, memory, known);
+  if (runs.front()->samples.is_accelerator) {
+    CostTable table = tables(runs, speeds, {}, memory, known);
+    fit_host_to_steps(runs, speeds, table);
+    return table;
+  }
   const Factors factors = crowding_of_tasks(runs, speeds, tables(runs, speeds, {}, memory, known));
   CostTable table = tables(runs, speeds, factors, memory, known);
   add_missing_time(runs, speeds, table);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "models/base/figures.hpp"
@@ -33,7 +34,7 @@ void add_efficiencies(std::string& text, const ThreadCountCosts& regime, const M
   }
   text += formatted("  efficiency relative to the data sheet of %s:\n", machine.name.c_str());
   for (const auto& [what, sum] : sums) {
-    text += formatted("  %-24s %-5s %8.1f %% on average, %.1f %% at best\n",
+    text += formatted("  %-24s %-5s %6.1f %% on average, %5.1f %% at best\n",
                       std::string(name(what.first)).c_str(), std::string(name(what.second)).c_str(),
                       100 * sum.least / sum.taken, 100 * sum.best);
   }
@@ -91,12 +92,15 @@ double half_width_of(const CostTable& table) {
 }
 
 void add_recordings(std::string& text, const CostTable& table) {
-  text += formatted("\n%-32s %5s %12s %9s %9s %9s %9s\n", "recording", "ranks", "step ms",
+  std::size_t widest = std::string_view("recording").size();
+  for (const Calibration& c : table.calibration) widest = std::max(widest, c.trace.size());
+  const int width = static_cast<int>(widest);
+  text += formatted("\n%-*s %5s %12s %9s %9s %9s %9s\n", width, "recording", "ranks", "step ms",
                     "recorder", "speed", "fitted", "held out");
   bool is_checked = false;
   for (const Calibration& c : table.calibration) {
     is_checked = is_checked || c.held_out_ns != 0;
-    text += formatted("%-32s %5d %12.2f %7.1f %% %9s %9s %9s\n", c.trace.c_str(), c.ranks,
+    text += formatted("%-*s %5d %12.2f %7.1f %% %9s %9s %9s\n", width, c.trace.c_str(), c.ranks,
                       static_cast<double>(c.measured_ns) / 1e6, 100 * c.recorder_share,
                       signed_percent(1 - c.slowness, c.slowness).c_str(),
                       error_of(c.fitted_ns, c).c_str(), error_of(c.held_out_ns, c).c_str());

@@ -576,7 +576,9 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
   out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
                                   0.0, kMaxRecording);
   Reader(trace, out).read();
-  if (is_named) out.pytorch_host = recorded_host(trace);  // not where the host computes itself
+  // Not where the host computes itself, nor of our own executor's host.
+  const bool is_of_pytorch = is_named && out.device.kind == DeviceKind::cpu;
+  if (is_of_pytorch) out.pytorch_host = recorded_host(trace);
   return out;
 }
 

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "simulator/costs/key_facts.hpp"
+
 namespace foreshard::simulator {
 namespace {
 
@@ -35,6 +37,9 @@ class SharedKeys {
   void add(std::size_t run, const RunSamples& samples) {
     std::map<std::pair<std::int32_t, bool>, std::vector<double>> times;
     for (const TaskSample& task : samples.tasks) {
+      const CostKey& key = samples.keys[static_cast<std::size_t>(task.key)];
+      // An accelerator is not slow where its host is, or where others share the link.
+      if (samples.is_accelerator && (task.on_host || is_transfer(key.op))) continue;
       if (task.ns > 0 && !task.may_have_waited) times[{task.key, task.on_host}].push_back(task.ns);
     }
     for (auto& [what, values] : times) {

@@ -86,6 +86,20 @@ TEST(Accelerator, KernelsOfOneInstructionAreOneSample) {
   EXPECT_DOUBLE_EQ(samples.tasks[1].ns, 1500);
 }
 
+// Its ranges have names that PyTorch's have, but nothing of PyTorch ran.
+TEST(Accelerator, OurOwnExecutorSaysNothingOfPytorchsHost) {
+  FakeRecording out;
+  for (int i = 0; i < 20; ++i) {
+    out.add(0, EventKind::host, i * 1000, i * 1000 + 30, nullptr, 0);
+    out.add(1, EventKind::compute, i * 1000 + 500, i * 1000 + 900, &kProduct, 0);
+  }
+  const traces::StringId name = out.trace.strings.intern("FSDP::post_forward");
+  out.trace.events.update_all([&](Event& event) { event.name = name; });
+  EXPECT_TRUE(samples_of(out.trace, "pytorch.fst")->pytorch_host);
+  out.trace.metadata["compute_capability"] = "90";
+  EXPECT_FALSE(samples_of(out.trace, "own.fst")->pytorch_host);
+}
+
 TEST(Accelerator, KernelsOfOneOperatorAreOneSample) {
   const RunSamples samples = *samples_of(recording(), "run.fst");
   EXPECT_TRUE(samples.is_accelerator);

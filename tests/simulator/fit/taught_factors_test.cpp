@@ -14,7 +14,7 @@ namespace foreshard::simulator {
 namespace {
 
 constexpr auto kSize = static_cast<Eigen::Index>(kRates);
-using Matrix = Eigen::Matrix<double, kSize, kSize>;
+using Square = Eigen::Matrix<double, kSize, kSize>;
 using Vector = Eigen::Matrix<double, kSize, 1>;
 
 KernelRates hopper() {
@@ -40,13 +40,13 @@ RC_GTEST_PROP(TaughtFactors, AreThoseOfGeneralisedLeastSquares, ()) {
   }
   const double common = held_out_spread(CostWay::catalogue).deviation;
   const RateFactors prior = prior_factors(hopper());
-  Matrix before = Matrix::Constant(common * common);
+  Square before = Square::Constant(common * common);
   for (Eigen::Index r = 0; r < kSize; ++r) {
     before(r, r) += std::pow(prior.deviation(static_cast<Rate>(r)), 2);
   }
   Eigen::MatrixXd noise = Eigen::MatrixXd::Constant(count, count, std::pow(kHandDeviation, 2));
   noise += std::pow(kOwnDeviation, 2) * Eigen::MatrixXd::Identity(count, count);
-  const Matrix after = (before.inverse() + g.transpose() * noise.inverse() * g).inverse();
+  const Square after = (before.inverse() + g.transpose() * noise.inverse() * g).inverse();
   const Vector mean = after * g.transpose() * noise.inverse() * y;
 
   const RateFactors taught = taught_factors(hopper(), observations);
