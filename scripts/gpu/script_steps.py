@@ -76,6 +76,7 @@ def main():
     register_optimizer_step_post_hook(steps.stepped)
     os.environ.update(TORCHRUN)
     sys.argv = [options.script, *options.arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(options.script))
     runpy.run_path(options.script, run_name="__main__")
     end()
 
