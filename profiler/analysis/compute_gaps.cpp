@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/statistics.hpp"
 #include "traces/intervals.hpp"
 
 namespace foreshard::profiler {
@@ -14,6 +15,8 @@ namespace {
 using traces::Event;
 using traces::EventKind;
 using traces::Interval;
+
+constexpr std::int64_t kUsualLaunchNs = 5'000, kMostLaunchNs = 100'000;
 
 // The device events of one rank, and when its host threads were blocked.
 struct RankWork {
@@ -42,6 +45,7 @@ class GapFinder {
     busy = united(std::move(busy));
     add(GapCause::communication, length(communication) - overlap(communication, compute));
     add(GapCause::copies, length(busy) - length(computing_or_communicating));
+    launch_ns_ = usual_launch(busy);
     for (auto& [lane, intervals] : work_.blocked) intervals = united(std::move(intervals));
     if (within_.start_ns < busy.front().start_ns) keep(within_.start_ns, busy.front().start_ns);
     for (std::size_t i = 1; i < busy.size(); ++i) idle(busy[i - 1].end_ns, busy[i].start_ns);
@@ -76,7 +80,9 @@ class GapFinder {
     while (work_.events[next_].first < end) ++next_;
     const auto call = call_of(next_);
     if (!call) return {begin, end, GapCause::unknown, traces::kNone};
-    if (call->start_ns > begin) return {begin, end, GapCause::launch_bound, call->lane};
+    if (call->start_ns > begin || is_being_launched(*call, begin)) {
+      return {begin, end, GapCause::launch_bound, call->lane};
+    }
     if (begins_together_ && work(next_).kind == EventKind::communication) {
       return {begin, end, GapCause::other_ranks, traces::kNone};
     }
@@ -84,12 +90,39 @@ class GapFinder {
     return {begin, end, is_short ? GapCause::between_kernels : GapCause::dependency, traces::kNone};
   }
 
-  Event work(std::size_t n) const {
-    return trace_.events[static_cast<std::size_t>(work_.events[n].second)];
+  // Of the first kernel that a call launches: what a launch takes had not passed when the device fell idle, or the
+  // call, which did other things as well, had not returned.
+  bool is_being_launched(const Event& call, std::int64_t begin) const {
+    const Event next = work(next_);
+    const bool is_first =
+        next_ == 0 || launches_.of(event(next_)) != launches_.of(event(next_ - 1));
+    if (!is_first || next.kind == EventKind::memory) return false;
+    return call.start_ns + launch_ns_ > begin || next.start_ns <= call.end_ns + kUsualLaunchNs;
   }
 
+  // From a call to its work where that was launched to an idle device: the median.
+  std::int64_t usual_launch(const std::vector<Interval>& busy) {
+    std::vector<std::int64_t> delays;
+    for (std::size_t i = 1; i < busy.size(); ++i) {
+      const std::int64_t start = busy[i].start_ns;
+      while (work_.events[next_].first < start) ++next_;
+      const auto call = call_of(next_);
+      if (call && call->start_ns >= busy[i - 1].end_ns && start - call->start_ns < kMostLaunchNs) {
+        delays.push_back(start - call->start_ns);
+      }
+    }
+    next_ = 0;
+    return delays.empty() ? kUsualLaunchNs : median(std::move(delays));
+  }
+
+  std::size_t event(std::size_t n) const {
+    return static_cast<std::size_t>(work_.events[n].second);
+  }
+
+  Event work(std::size_t n) const { return trace_.events[event(n)]; }
+
   std::optional<Event> call_of(std::size_t n) const {
-    const std::int32_t call = launches_.of(static_cast<std::size_t>(work_.events[n].second));
+    const std::int32_t call = launches_.of(event(n));
     if (call == Launches::kUnknown) return {};
     return trace_.events[static_cast<std::size_t>(call)];
   }
@@ -101,6 +134,7 @@ class GapFinder {
   const bool begins_together_;  // collectives, when all ranks have come to them
   RankGaps gaps_;
   std::size_t next_ = 0;
+  std::int64_t launch_ns_ = kUsualLaunchNs;
 };
 
 }  // namespace

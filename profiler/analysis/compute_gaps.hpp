@@ -6,7 +6,8 @@
 //   and while nothing ran, by what came next:
 //   host_blocked     it was launched too late: the host thread that launched it had been blocked,
 //                    waiting for the device
-//   launch_bound     it was launched too late: the host thread was busy with other things
+//   launch_bound     it was launched too late: the host thread was busy with other things, or the launch itself
+//                    took that long
 //   other_ranks      a collective, launched in time, of a device on which one begins when all ranks
 //                    have come to it: it waited for the other ranks. A kernel of NCCL's does so
 //                    while it runs

@@ -142,7 +142,7 @@ class NetworkBuilder {
   }
 
   void start_work(std::uint32_t index) {
-    add_causes(index);
+    add_causes(index, launch_of(index));
     if (arrows_.empty()) after(ActivityNetwork::kOrigin, kBefore, now_ - run_.start_ns);
     work_start_[index] = add_moment();
     last_of_stream_[run_.works[index].stream] = static_cast<std::int32_t>(index);
@@ -150,7 +150,7 @@ class NetworkBuilder {
   }
 
   // What held the work up, and what else it could not do without.
-  void add_causes(std::uint32_t index) {
+  void add_causes(std::uint32_t index, const Recorded& launch) {
     using Kind = traces::WorkCause::Kind;
     const RecordedWork& work = run_.works[index];
     const traces::WorkCause& cause = causes_.of[index];
@@ -159,37 +159,42 @@ class NetworkBuilder {
       after_work(cause.work, cause.kind == Kind::before ? kStreamGap : kStreamWait);
     }
     const bool is_explained = cause.kind != Kind::unexplained;
-    if (!is_explained) after_unexplained(work, cause.work);
+    if (!is_explained) after_unexplained(work, cause.work, launch);
     if (cause.before != kNotRecorded && cause.kind != Kind::before) {
       const std::int64_t gap = now_ - run_.works[static_cast<std::size_t>(cause.before)].end_ns;
       if (gap < 0) after_work(cause.before, kStreamGap);
       if (gap >= 0) after_end(cause.before, std::min(gap, device.gap_ns));
     }
-    const Moment launch = launch_of(work);
-    if (launch == kNoMoment) return;
-    const std::int64_t delay = now_ - run_.calls[static_cast<std::size_t>(work.call)].start_ns;
-    after(launch, kLaunchLatency,
+    if (!launch.exists()) return;
+    const std::int64_t delay = now_ - launch.ns;
+    after(launch.moment, kLaunchLatency,
           cause.kind == Kind::launch ? delay : std::min(delay, device.launch_latency_ns));
   }
 
-  Moment launch_of(const RecordedWork& work) const {
-    return work.call == kNotRecorded ? kNoMoment : call_start_[static_cast<std::size_t>(work.call)];
+  // The beginning of the work's call; in one that did other things first, a launch's latency before the work.
+  Recorded launch_of(std::uint32_t index) {
+    const RecordedWork& work = run_.works[index];
+    if (work.call == kNotRecorded) return {};
+    const auto c = static_cast<std::size_t>(work.call);
+    const HostCall& call = run_.calls[c];
+    const Recorded begun{call_start_[c], call.start_ns};
+    const std::int64_t launched =
+        std::min(now_, call.end_ns) - causes_.devices[run_.rank_of(work)].launch_latency_ns;
+    const bool is_long = causes_.of[index].kind == traces::WorkCause::Kind::launch &&
+                         launched > call.start_ns + run_.tolerances.far_ns;
+    if (!begun.exists() || !is_long) return begun;
+    after(begun.moment, activity_of(call), launched - begun.ns);
+    return {add_moment(), launched};
   }
 
   // After whatever was over last: on the device since the launch or, where that is not recorded, on the host.
-  void after_unexplained(const RecordedWork& work, std::int32_t over) {
-    const Recorded& returned = ranks_[run_.rank_of(work)].returned;
-    const Moment launch = launch_of(work);
-    const std::int64_t launched = launch == kNoMoment
-                                      ? returned.ns
-                                      : run_.calls[static_cast<std::size_t>(work.call)].start_ns;
+  void after_unexplained(const RecordedWork& work, std::int32_t over, const Recorded& launch) {
+    const Recorded& from = launch.exists() ? launch : ranks_[run_.rank_of(work)].returned;
     const bool on_device =
-        over != kNotRecorded && run_.works[static_cast<std::size_t>(over)].end_ns > launched;
+        over != kNotRecorded && run_.works[static_cast<std::size_t>(over)].end_ns > from.ns;
     if (on_device) return after_work(over, kUnexplained);
-    const Moment from = launch != kNoMoment ? launch : returned.moment;
-    if (from == kNoMoment)
-      return after(ActivityNetwork::kOrigin, kUnexplained, now_ - run_.start_ns);
-    after(from, kUnexplained, now_ - launched);
+    if (!from.exists()) return after(ActivityNetwork::kOrigin, kUnexplained, now_ - run_.start_ns);
+    after(from.moment, kUnexplained, now_ - from.ns);
   }
 
   void after_end(std::int32_t work, std::int64_t ns) {

@@ -142,6 +142,9 @@ class CauseFinder {
       return set(Kind::launch, kNone);
 
     if (distance <= tolerances_.close_ns) return set(Kind::other, nearest);
+    const bool was_idle = !queued || gap > tolerances_.far_ns;
+    if (was_idle && work.start_ns <= work.returned_ns + device.launch_latency_ns)
+      return set(Kind::launch, kNone);
     if (queued && gap <= tolerances_.far_ns) {
       return distance < gap ? set(Kind::other, nearest) : set(Kind::before, cause.before);
     }
@@ -237,11 +240,14 @@ DeviceWork device_work(const Trace& trace, const Launches& launches,
   device.events.reserve(order.size());
   for (const auto& [start, end, event] : order) {
     const auto stream = static_cast<std::uint32_t>(trace.events[event].lane);
-    LaunchedWork work{
-        start, end, LaunchedWork::kNotLaunched, stream, device.device_of(trace.lanes[stream].rank),
-        false};
+    LaunchedWork work{.start_ns = start,
+                      .end_ns = end,
+                      .stream = stream,
+                      .device = device.device_of(trace.lanes[stream].rank)};
     if (const std::int32_t call = launches.of(event); call != Launches::kUnknown) {
-      work.launched_ns = std::min(start, trace.events[static_cast<std::size_t>(call)].start_ns);
+      const Event& its = trace.events[static_cast<std::size_t>(call)];
+      work.launched_ns = std::min(start, its.start_ns);
+      if (trace.events[event].kind != EventKind::memory) work.returned_ns = its.end_ns;
     }
     const std::int32_t before =
         std::exchange(last[stream], static_cast<std::int32_t>(device.works.size()));
@@ -264,7 +270,8 @@ bool is_own(const Trace& trace) {
 }
 
 CauseTolerances tolerances_of(const Trace& trace) {
-  return is_own(trace) ? kTolerancesOfThreads : CauseTolerances{};
+  const bool is_of_gpus = trace.metadata.contains("compute_capability");
+  return is_own(trace) && !is_of_gpus ? kTolerancesOfThreads : CauseTolerances{};
 }
 
 std::int32_t WorkCauses::last_over(std::span<const LaunchedWork> works, std::uint32_t device,

@@ -7,7 +7,8 @@
 //
 //   Where its stream was still at work when it was launched, or its launch is not recorded, and the work before it
 //   ended just before S, it followed that.
-//   Where its stream was idle and a launch takes as long as from its own to S, it waited for nothing but that.
+//   Where its stream was idle and a launch takes as long as from its own to S, it waited for nothing but that; a
+//   launching call that did other things as well, such as loading a module, launched it no sooner than it returned.
 //   Otherwise it waited for another stream: for what ended nearest to S. A kernel may begin some microseconds
 //   before the recorded end of what it waited for, and, where no work ended near S, in the midst of work that left
 //   room for it only then.
@@ -35,6 +36,8 @@ struct LaunchedWork {
   // When the call that launched it began. Clocks of devices and hosts differ by some microseconds: what is recorded
   // to begin before its call began with it.
   std::int64_t launched_ns = kNotLaunched;
+  std::int64_t returned_ns =
+      kNotLaunched;               // the end of that call, where it did not wait for the work itself
   std::uint32_t stream = 0;       // counted over all devices
   std::uint32_t device = 0;       // one for each rank, from 0 on
   bool was_told_to_wait = false;  // since the work before it in its stream
@@ -75,7 +78,7 @@ struct CauseTolerances {
   std::int64_t early_ns = 10'000;  // that work begins before the recorded end of what it waited for
   bool may_leave_room = true;      // work may let other work begin in its midst
 };
-// Of our own recordings, whose streams may be threads that wake up late where they share cores.
+// Of our own recordings of processors, whose streams may be threads that wake up late where they share cores.
 constexpr CauseTolerances kTolerancesOfThreads{3'000, 1'000'000, 1'000, false};
 
 // Whether Foreshard recorded or predicted the trace; others are imported.

@@ -50,6 +50,19 @@ TEST(ComputeGaps, SayWhatEachWaitedFor) {
   EXPECT_EQ(sum, analysis.ranks[0].time.span_ns - analysis.ranks[0].time.compute_ns);
 }
 
+// Each call takes 20 us, and its kernel, of 3 us, begins 15 us after its beginning: each has been called for when the
+// one before it ends, and none has been launched.
+TEST(ComputeGaps, AreOfLaunchesThatTakeLongerThanTheirKernels) {
+  HandMadeTrace t;
+  constexpr std::int64_t us = 1'000;
+  for (std::int64_t n = 0; n < 10; ++n) {
+    t.launch(0, 0, EventKind::compute, 14 * n * us, (14 * n + 15) * us, (14 * n + 18) * us);
+  }
+  t.launch(0, 0, EventKind::compute, 200 * us, 215 * us, 218 * us);
+  const ComputeGaps gaps = analyse(t.trace).ranks[0].gaps;
+  EXPECT_EQ(gap(gaps, GapCause::launch_bound), (9 * 11 + 71) * us);
+}
+
 // NCCL's kernels wait for other ranks while they run.
 TEST(ComputeGaps, OfARecordedGpuDoNotWaitForOtherRanksBeforeACollective) {
   HandMadeTrace t;
