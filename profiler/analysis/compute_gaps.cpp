@@ -80,11 +80,12 @@ class GapFinder {
     while (work_.events[next_].first < end) ++next_;
     const auto call = call_of(next_);
     if (!call) return {begin, end, GapCause::unknown, traces::kNone};
-    if (call->start_ns > begin || is_being_launched(*call, begin)) {
-      return {begin, end, GapCause::launch_bound, call->lane};
-    }
-    if (begins_together_ && work(next_).kind == EventKind::communication) {
+    const bool is_late = call->start_ns > begin;
+    if (!is_late && begins_together_ && work(next_).kind == EventKind::communication) {
       return {begin, end, GapCause::other_ranks, traces::kNone};
+    }
+    if (is_late || is_being_launched(*call, begin)) {
+      return {begin, end, GapCause::launch_bound, call->lane};
     }
     const bool is_short = end - begin <= kShortGapNs;
     return {begin, end, is_short ? GapCause::between_kernels : GapCause::dependency, traces::kNone};
