@@ -41,14 +41,19 @@ constexpr OptionalKind kOptionalKinds[] = {
     {CUPTI_ACTIVITY_KIND_OVERHEAD, "costs of the recording"},
     {CUPTI_ACTIVITY_KIND_MARKER, "NVTX ranges"}};
 
-// Calls that only ask, often in a loop: they would fill the buffers.
+// Calls that only ask, often in a loop or at every launch: they would fill the buffers.
 constexpr CUpti_runtime_api_trace_cbid kPolls[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020,
     CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_v3020,
     CUPTI_RUNTIME_TRACE_CBID_cudaStreamQuery_ptsz_v7000,
     CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
     CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020};
+    CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetErrorString_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_ptsz_v10000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaThreadExchangeStreamCaptureMode_v10010,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGetFuncBySymbol_v11000};
 
 // The driver's calls with which libraries launch work of their own beside the runtime's.
 constexpr CUpti_driver_api_trace_cbid kDriverCalls[] = {
