@@ -38,15 +38,16 @@ std::string machine_of(const Question& question) {
   if (!question.machine_id.empty()) return question.machine_id;
   if (question.machine) return question.machine->id;
   if (describes_pytorch(question.plan.operators)) return default_pytorch_machine().id;
-  return question.own_device.kind == DeviceKind::cuda ? "this machine's GPUs" : "this machine's CPU";
+  return question.own_device.kind == DeviceKind::cuda ? "this machine's GPUs"
+                                                      : "this machine's CPU";
 }
 
 // Keys that are not as the subject has them, but for those that the line says anyway.
 std::string other_settings(const Question& question) {
   constexpr std::size_t kShown = 4, kLongest = 40;
   static constexpr std::array<std::string_view, 8> kSaid{
-      "operators",        "runtime",         "batch.micro_batch",
-      "batch.sequence",   "pytorch.version", "pytorch.implementation",
+      "operators",        "runtime",           "batch.micro_batch",
+      "batch.sequence",   "pytorch.version",   "pytorch.implementation",
       "optimizer.kernel", "batch.accumulation"};
   const std::vector<SpeltKey> changed = changed_keys(question.plan);
   std::string text;
@@ -76,8 +77,8 @@ std::string built_on(ModelSetup setup) {
 std::string question_line(const Question& question) {
   const Plan& plan = question.plan;
   const int nodes = node_count(question);
-  std::string text = question.model.name + ", " + what_runs(plan) + ", " + upper(word(plan.runtime)) +
-                     ", " + plural(question.ranks, "rank") + " on " +
+  std::string text = question.model.name + ", " + what_runs(plan) + ", " +
+                     upper(word(plan.runtime)) + ", " + plural(question.ranks, "rank") + " on " +
                      (nodes > 1 ? std::to_string(nodes) + " nodes of " : "") +
                      machine_of(question) + ", micro-batch " +
                      std::to_string(plan.batch.micro_batch) + ", sequence " +
@@ -94,7 +95,10 @@ std::vector<std::string> assumptions(const Job& job) {
     if (job.plan.operators == OperatorSetName::foreshard && !job.machine_id.empty()) {
       found.emplace_back("Foreshard's own operators, not PyTorch's");
     }
-    if (job.machine_id.empty() && job.costs.empty()) found.emplace_back("a CPU like this one");
+    const bool is_this_machine = job.machine_id.empty() && job.costs.empty();
+    if (is_this_machine && job.device.kind == DeviceKind::cpu) {
+      found.emplace_back("a CPU like this one");
+    }
     return found;
   }
   const PyTorchPlan& pytorch = job.plan.pytorch;

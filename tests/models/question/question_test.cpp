@@ -8,6 +8,8 @@
 #include "models/question/asked.hpp"
 #include "models/question/question_json.hpp"
 #include "models/question/question_text.hpp"
+#include "models/sharding/cuda_device.hpp"
+#include "models/sharding/job.hpp"
 #include "tests/models/plan/random_plan.hpp"
 
 namespace foreshard {
@@ -58,6 +60,14 @@ TEST(Question, OnThisMachineItIsForeshardsTraining) {
   EXPECT_EQ(node_count(q), 1);
 }
 
+TEST(Question, OnThisMachinesGpuNoCpuIsAssumed) {
+  Question q = question(asked_of("llama-small-14m", 2, ""));
+  EXPECT_EQ(assumptions(*make_job(q, "plan.toml")),
+            std::vector<std::string>{"a CPU like this one"});
+  q.own_device = cuda_device(90, 132);
+  EXPECT_TRUE(assumptions(*make_job(q, "plan.toml")).empty());
+}
+
 TEST(Question, WhatAPlanWritesHolds) {
   const Question q = question(asked_of("llama-3.1-8b", 8, "h100-sxm",
                                        "operators = \"foreshard\"\n[batch]\nsequence = 512\n"));
@@ -99,9 +109,10 @@ TEST(Question, JsonHasEveryKeyOfAPlanAsItIsUsed) {
 TEST(Question, WordsSayWhatWasAsked) {
   const Question q =
       question(asked_of("llama-3.1-8b", 16, "h100-sxm", "[checkpointing]\nmode = \"full\"\n"));
-  EXPECT_EQ(question_line(q),
-            "llama-3.1-8b, PyTorch 2.11 eager (torchtitan), FSDP2, 16 ranks on 2 nodes of h100-sxm, "
-            "micro-batch 1, sequence 8192; checkpointing.mode = \"full\".");
+  EXPECT_EQ(
+      question_line(q),
+      "llama-3.1-8b, PyTorch 2.11 eager (torchtitan), FSDP2, 16 ranks on 2 nodes of h100-sxm, "
+      "micro-batch 1, sequence 8192; checkpointing.mode = \"full\".");
 }
 
 TEST(Question, QuestionsThatDifferHaveListsWhereTheyDo) {
