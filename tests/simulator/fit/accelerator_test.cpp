@@ -208,6 +208,13 @@ TEST(Accelerator, MeasuredProductsAreUsedAsMeasured) {
   EXPECT_LT(estimated(larger, 0.87 * sustained_ns), 2 * sustained_ns);
 }
 
+// Half of an H100's casts of gathered shards ran beside another stream's kernel, and took twice as long.
+TEST(Accelerator, StepsAreSumsOfWhatKernelsTookOnAverage) {
+  std::vector<Kernel> kernels;
+  for (int n = 0; n < 10; ++n) kernels.push_back({kMoved, n % 2 == 0 ? 1500 : 3000});
+  EXPECT_NEAR(costs_of(recording_of(kernels), 1)->estimate(kMoved, {}).ns, 2250, 1);
+}
+
 TEST(Accelerator, ARecordingOfThePartWidensNoBand) {
   for (const int ranks : {1, 8, 64}) {
     Plan plan;
