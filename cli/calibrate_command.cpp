@@ -104,28 +104,25 @@ double median_step_ns(const executor::TrainingResult& result) {
 
 // A recording. CUPTI makes every launch longer, and where these decide a step is recorded as too
 // long: the same steps without a recording show how much. Large models are not trained twice, as
-// drawing weights takes long and their steps wait for the device.
+// drawing weights takes long and their steps wait for the device. The recording comes first: CUPTI
+// does not attribute the launches of libraries that a process used before CUPTI was enabled.
 MaybeTrace recorded(const Job& job, std::int64_t steps, const std::optional<GpuRuns>& gpus,
                     const std::string& file) {
   constexpr std::int64_t kMostParameters = 100'000'000;
-  double unrecorded_ns = 0;
-  if (gpus && job.model.parameters() <= kMostParameters) {
-    const auto unrecorded = trained(job, steps, gpus, "");
-    if (!unrecorded) return tl::unexpected(unrecorded.error());
-    if (!*unrecorded) return std::nullopt;
-    unrecorded_ns = median_step_ns(**unrecorded);
-  }
   const auto result = trained(job, steps, gpus, file);
   if (!result) return tl::unexpected(result.error());
   if (!*result) return std::nullopt;
   auto trace = traces::read_fst(file);
   if (!trace) return tl::unexpected(trace.error());
-  if (gpus) {
-    const double recorded_ns = median_step_ns(**result);
-    const bool is_known = unrecorded_ns > 0 && recorded_ns > unrecorded_ns;
-    trace->metadata["recorder_overhead_fraction"] =
-        is_known ? formatted("%.6f", 1 - unrecorded_ns / recorded_ns) : "0";
+  if (!gpus) return std::move(*trace);
+  double share = 0;
+  if (job.model.parameters() <= kMostParameters) {
+    const auto unrecorded = trained(job, steps, gpus, "");
+    if (!unrecorded) return tl::unexpected(unrecorded.error());
+    if (!*unrecorded) return std::nullopt;
+    share = std::max(0.0, 1 - median_step_ns(**unrecorded) / median_step_ns(**result));
   }
+  trace->metadata["recorder_overhead_fraction"] = formatted("%.6f", share);
   return std::move(*trace);
 }
 

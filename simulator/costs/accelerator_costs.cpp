@@ -62,9 +62,9 @@ std::optional<Relative> relative_of(const CostKey& key) {
   return Relative{{Operator::memory_bound, DType::fp32, DType::fp32, DType::fp32, {half, half}}};
 }
 
-// A product in a long run, whose clock the power limits. A recording of some steps may show any clock from
-// the best to that one: what is faster than the catalogue has it for long runs is believed to be so by the
-// precisions of the two.
+// A product of a size that was not measured, in a long run, whose clock the power limits. Measurements of
+// others may show any clock from the best to that one: what is faster than the catalogue has it for long
+// runs is believed to be so by the precisions of the two.
 double under_load(double ns, const CostKey& key, const DeviceModel& device,
                   const KernelRate& long_run) {
   if (!is_matmul(key.op) || key.dtype == DType::fp32) return ns;  // which may have been TF32
@@ -283,7 +283,8 @@ class AcceleratorCosts final : public CostModel {
         found.ns *= std::min(1.0, std::pow(of_operator / found.ns, 1 - weight));
       }
     }
-    if (found.source != CostSource::measured) found.error = std::min(found.error, model.error);
+    if (found.source == CostSource::measured) return;
+    found.error = std::min(found.error, model.error);
     found.ns = under_load(found.ns, key, *model_, long_run_);
   }
 

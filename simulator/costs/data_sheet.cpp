@@ -20,6 +20,13 @@ double least_collective_ns(const CostKey& key, const Machine& machine, std::int6
   return 1e9 * std::max(within, between);
 }
 
+// Operations per second of the vendor's peak; fp32 products may run as TF32.
+double peak_of_products(DType type, const Machine& machine) {
+  if (type == DType::fp8) return machine.fp8_flops;
+  const double peak = machine.peak_flops(type);
+  return type == DType::fp32 ? std::max(peak, machine.tf32_flops) : peak;
+}
+
 }  // namespace
 
 LeastRates least_rates(Operator op, DType type, const Machine& machine) {
@@ -31,9 +38,7 @@ LeastRates least_rates(Operator op, DType type, const Machine& machine) {
   }
   if (machine.memory_bandwidth > 0) rates.ns_per_byte = 1e9 / machine.memory_bandwidth;
   if (!is_arithmetic(op)) return rates;
-  double peak = machine.peak_flops(type);
-  if (type == DType::fp32) peak = std::max(peak, machine.tf32_flops);
-  if (type == DType::fp8) peak = machine.fp8_flops;
+  double peak = peak_of_products(type, machine);
   if (type == DType::bf16 && machine.measured_bf16_flops > 0) {
     peak = std::min(peak, machine.measured_bf16_flops);
   }
@@ -52,13 +57,14 @@ bool is_impossible(double ns, const CostKey& key, const Machine& machine, std::i
   if (is_transfer(key.op)) {
     return ns < kDoubt * least_ns(key, machine, nodes);
   }
-  const LeastRates rates = least_rates(key.op, key.dtype, machine);
-  if (ns < kDoubt * rates.ns_per_flop * flops(key)) return true;
+  const double peak = is_arithmetic(key.op) ? peak_of_products(key.dtype, machine) : 0;
+  if (peak > 0 && ns < kDoubt * 1e9 / peak * flops(key)) return true;
   // Twice the cache: part of larger operands may still be in it.
   constexpr double kCacheOfParts = 50e6;  // where the catalogue has none: an H100's
   const auto known = static_cast<double>(machine.l2_cache.count);
   const double cache = 2 * (known > 0 ? known : kCacheOfParts);
-  return bytes_moved(key) > cache && ns < kDoubt * rates.ns_per_byte * bytes_moved(key);
+  return bytes_moved(key) > cache &&
+         ns < kDoubt * least_rates(key.op, key.dtype, machine).ns_per_byte * bytes_moved(key);
 }
 
 const Machine& fastest_machine() {

@@ -26,8 +26,9 @@ LeastRates least_rates(Operator op, DType type, const Machine& machine);
 // hold.
 double least_ns(const CostKey& key, const Machine& machine, std::int64_t nodes = 1);
 
-// Whether a measured time cannot be that of the whole launch: it beats the device's arithmetic, its
-// links or, where the operands are too large for the caches, its memory.
+// Whether a measured time cannot be that of the whole launch: it beats the vendor's peak for its
+// arithmetic, its links or, where the operands are too large for the caches, its memory. A product may
+// beat the best published one: a recording of it is as good as theirs.
 bool is_impossible(double ns, const CostKey& key, const Machine& machine, std::int64_t nodes = 1);
 
 // The best of every rate that any part of the catalogue has: what bounds devices that it lacks.

@@ -38,7 +38,7 @@ class OperatorPieces {
 
   // Of an operator's pieces the first stands for all. These are of the events given above.
   bool is_part_of_another(const traces::Event& event) const { return time_of(event) < 0; }
-  // While any piece of the operator ran, in nanoseconds; 0 where the event is all there is.
+  // While any piece of the operator ran, and between them, in nanoseconds; 0 where the event is all there is.
   double time_of(const traces::Event& event) const {
     const auto found = times_.find(&event);
     return found == times_.end() ? 0 : found->second;
@@ -82,11 +82,15 @@ std::map<std::pair<std::int32_t, std::int64_t>, const Event*> owners_of_launches
   return owners;
 }
 
+// With what a stream takes from one kernel to the next; longer gaps are the host's.
 double covered_ns(std::vector<const Event*>& pieces) {
+  constexpr std::int64_t kLongestGapNs = 2000;
   std::sort(pieces.begin(), pieces.end(),
             [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
   std::int64_t sum = 0, until = INT64_MIN;
   for (const Event* piece : pieces) {
+    const bool follows = until != INT64_MIN && piece->start_ns > until;
+    if (follows && piece->start_ns - until <= kLongestGapNs) sum += piece->start_ns - until;
     sum += std::max<std::int64_t>(0, piece->end_ns - std::max(until, piece->start_ns));
     until = std::max(until, piece->end_ns);
   }
@@ -572,7 +576,8 @@ Result<RunSamples> samples_of(const traces::Trace& trace, const std::string& fil
   std::set<std::int32_t> recorded;
   for (const traces::Lane& lane : trace.lanes) recorded.insert(lane.rank);
   out.has_all_ranks = std::ssize(recorded) >= out.ranks;
-  constexpr double kMaxRecording = 0.5;  // larger values are not plausible
+  // CUPTI may take longer than a small model's step; larger values are not plausible.
+  constexpr double kMaxRecording = 0.95;
   out.recorder_share = std::clamp(traces::number(trace.metadata, "recorder_overhead_fraction", 0),
                                   0.0, kMaxRecording);
   Reader(trace, out).read();

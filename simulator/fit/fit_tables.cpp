@@ -5,11 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
 #include "models/hardware/device_names.hpp"
 #include "simulator/costs/data_sheet.hpp"
+#include "simulator/costs/key_facts.hpp"
 #include "simulator/fit/fit_operators.hpp"
 #include "simulator/fit/known_costs.hpp"
 #include "simulator/fit/recorded_host.hpp"
@@ -76,10 +78,20 @@ using ByNodes = std::map<std::int64_t, KeySamples>;  // of a collective's group
 // Samples of equal keys in equal places and regimes, over all runs.
 using Samples = std::unordered_map<CostKey, ByNodes, CostKeyHash>;
 
-// The median. Of collectives seen from some of their ranks only the quickest times are those where
-// no rank that is missing came later.
+// Of what lies between the twentieths at either end.
+double mean_of_most(std::vector<double>& values) {
+  constexpr double kLeftOut = 0.05;
+  std::sort(values.begin(), values.end());
+  const auto out = static_cast<std::ptrdiff_t>(kLeftOut * static_cast<double>(values.size()));
+  const auto first = values.begin() + out, last = values.end() - out;
+  return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
+}
+
+// The median on processors, which others disturb. A device's kernels are slower only beside each other: a
+// step takes the sum of them, and that has the mean. Of collectives seen from some of their ranks only the
+// quickest times are those where no rank that is missing came later.
 // Groups of as many ranks over other nodes are others: those seen most stand for the key.
-MeasuredCost summary(ByNodes& all) {
+MeasuredCost summary(const CostKey& key, ByNodes& all, bool is_device_work) {
   const auto most = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return a.second.size() < b.second.size();
   });
@@ -87,7 +99,9 @@ MeasuredCost summary(ByNodes& all) {
   constexpr double kQuickest = 0.1;
   const bool is_sure = !samples.times.empty();
   std::vector<double>& values = is_sure ? samples.times : samples.with_waiting;
-  return {quantile(values, is_sure ? 0.5 : kQuickest), std::ssize(values), most->first};
+  const bool has_mean = is_device_work && is_sure && !is_transfer(key.op);
+  const double ns = has_mean ? mean_of_most(values) : quantile(values, is_sure ? 0.5 : kQuickest);
+  return {ns, std::ssize(values), most->first};
 }
 
 // What a host thread pays where no recording shows it: assumed figures of a server core.
@@ -205,8 +219,8 @@ CostTable fit_tables(const std::vector<const RunSamples*>& runs,
     for (const bool on_host : {false, true}) {
       MeasuredCosts& costs = on_host ? regime.measured_on_host : regime.measured;
       for (auto& [key, values] : samples[on_host ? 1 : 0]) {
-        const MeasuredCost cost = summary(values);
         const bool is_device_work = bound != nullptr && !on_host;
+        const MeasuredCost cost = summary(key, values, is_device_work);
         if (is_device_work && is_impossible(cost.ns, key, *bound, nodes_of(cost, key, bound))) {
           ++table.impossible_keys;
           continue;

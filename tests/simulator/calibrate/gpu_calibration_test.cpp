@@ -127,14 +127,17 @@ TEST(GpuCalibration, PredictsABillionParametersWhereItEndsEarly) {
   EXPECT_LT(mean_error(gpu, found->table, 0.15), 0.06);
 }
 
-// Predictions are of runs without a recording, which waits for longer launches.
+// Predictions are of runs without a recording, which waits for longer launches: CUPTI may take more of a
+// small model's step than the step itself.
 TEST(GpuCalibration, LeavesOutWhatRecordingAddsToLaunches) {
   FakeGpu gpu;
   gpu.law = calibrate(gpu.asked(), within(150, gpu))->table;
-  gpu.launch_factor = 2.5;
-  const auto found = calibrate(gpu.asked(), within(150, gpu));
-  ASSERT_TRUE(found) << found.error().text();
-  EXPECT_LT(mean_error(gpu, found->table, 0.08), 0.03);
+  for (const double factor : {2.5, 6.0}) {
+    gpu.launch_factor = factor;
+    const auto found = calibrate(gpu.asked(), within(150, gpu));
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_LT(mean_error(gpu, found->table, 0.08), 0.03) << factor;
+  }
 }
 
 TEST(GpuCalibration, GoesOnAfterARunThatFails) {
