@@ -91,14 +91,16 @@ class GapFinder {
     return {begin, end, is_short ? GapCause::between_kernels : GapCause::dependency, traces::kNone};
   }
 
-  // Of the first kernel that a call launches: what a launch takes had not passed when the device fell idle, or the
-  // call, which did other things as well, had not returned.
+  // Of the first kernel that a call launches: when the device fell idle, what a launch takes had not passed, or the
+  // call, which did other things as well, had not returned and launched it last.
   bool is_being_launched(const Event& call, std::int64_t begin) const {
     const Event next = work(next_);
     const bool is_first =
         next_ == 0 || launches_.of(event(next_)) != launches_.of(event(next_ - 1));
     if (!is_first || next.kind == EventKind::memory) return false;
-    return call.start_ns + launch_ns_ > begin || next.start_ns <= call.end_ns + kUsualLaunchNs;
+    const bool is_last_of_call =
+        call.end_ns > begin && next.start_ns <= call.end_ns + kUsualLaunchNs;
+    return call.start_ns + launch_ns_ > begin || is_last_of_call;
   }
 
   // From a call to its work where that was launched to an idle device: the median.

@@ -195,13 +195,16 @@ void fit_host_to_steps(const Runs& runs, const Speeds& speeds, CostTable& table)
   std::vector<HostCosts> recorded;
   for (const ThreadCountCosts& regime : table.regimes) recorded.push_back(regime.host);
   double log_factor = 0;
-  const auto log_step = [&](const Run& run, double log_of_host) {
+  const auto set_host = [&](double log_of_host) {
     for (std::size_t i = 0; i < recorded.size(); ++i) {
       for (std::size_t k = 0; k < static_cast<std::size_t>(kKinds); ++k) {
         table.regimes[i].host.issue_ns[k] =
             std::llround(std::exp(log_of_host) * static_cast<double>(recorded[i].issue_ns[k]));
       }
     }
+  };
+  const auto log_step = [&](const Run& run, double log_of_host) {
+    set_host(log_of_host);
     return std::log(static_cast<double>(replay(run, table).step_time.count()));
   };
   for (int round = 0; round < kRounds; ++round) {
@@ -215,7 +218,7 @@ void fit_host_to_steps(const Runs& runs, const Speeds& speeds, CostTable& table)
     }
     if (squares > 0) log_factor += std::clamp(products / squares, -kMostChange, kMostChange);
   }
-  if (!shortest.empty()) log_step(*shortest.front().second, log_factor);
+  set_host(log_factor);
 }
 
 CostTable fit_runs(const Runs& runs, const Speeds& speeds, const CostTable* known) {

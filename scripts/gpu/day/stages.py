@@ -225,5 +225,5 @@ STAGES = {
     "libraries": Stage(100, libraries), "smoke": Stage(60, smoke), "kernels": Stage(300, kernels),
     "speed": Stage(400, speed), "large": Stage(150, large), "memory": Stage(400, memory),
     "equality": Stage(120, equality), "calibrate": Stage(450, calibrate), "agreement": Stage(160, agreement),
-    "reference": Stage(200, reference), "profile": Stage(150, profile), "scripts": Stage(500, scripts), "nccl": Stage(80, nccl),
-    "pytorch": Stage(420, pytorch), "sanitizer": Stage(450, sanitizer)}
+    "reference": Stage(200, reference), "profile": Stage(150, profile), "scripts": Stage(500, scripts),
+    "nccl": Stage(80, nccl), "pytorch": Stage(420, pytorch), "sanitizer": Stage(450, sanitizer)}
