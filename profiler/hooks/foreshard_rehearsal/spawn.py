@@ -1,6 +1,7 @@
 """torch.multiprocessing.spawn runs the function of this rank in this process, and no other."""
 
-from foreshard_rehearsal import imports, record, settings
+from foreshard_hooks import imports
+from foreshard_rehearsal import record, settings
 
 
 def install():

@@ -1,6 +1,7 @@
 """Saving: what is large is not written, as its values do not exist; the script is told that it was."""
 
-from foreshard_rehearsal import imports, record
+from foreshard_hooks import imports
+from foreshard_rehearsal import record
 
 _LARGE = 1 << 24  # bytes of tensors in one torch.save
 

@@ -4,7 +4,8 @@ that their collectives have ended. Here it always has; on a GPU that depends on 
 
 import sys
 
-from foreshard_rehearsal import imports, record
+from foreshard_hooks import imports
+from foreshard_rehearsal import record
 
 _rebuilt = set()  # reducers that have made their buckets anew; each does so once
 

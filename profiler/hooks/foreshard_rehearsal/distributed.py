@@ -4,7 +4,8 @@ host mirror this rank; the store has heard from everybody."""
 import os
 import sys
 
-from foreshard_rehearsal import buckets, device, host_group, imports, mirror, objects, record, settings, store
+from foreshard_hooks import imports
+from foreshard_rehearsal import buckets, device, host_group, mirror, objects, record, settings, store
 
 _kept = []  # stores: a group does not keep the Python side of its own
 

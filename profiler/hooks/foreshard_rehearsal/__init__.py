@@ -11,14 +11,13 @@ _OWNER = "FORESHARD_REHEARSAL_OWNER"
 
 
 def begin():
-    if "FORESHARD_REHEARSAL_RECORD" not in os.environ:
-        return
     if os.environ.setdefault(_OWNER, str(os.getpid())) != str(os.getpid()):
         return
     from foreshard_rehearsal import (
         absent_weights,
         checkpoints,
         distributed,
+        graphs,
         initialization,
         interpreter,
         kinds,
@@ -37,6 +36,7 @@ def begin():
     parts = (
         kinds,
         steps,
+        graphs,
         module_calls,
         out_of_memory,
         values,

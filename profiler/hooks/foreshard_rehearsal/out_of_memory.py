@@ -6,7 +6,8 @@ from the call stack, so that nothing has to be watched before."""
 import re
 import sys
 
-from foreshard_rehearsal import capture, imports, module_calls, record, settings, user_code
+from foreshard_hooks import imports
+from foreshard_rehearsal import capture, module_calls, record, settings, user_code
 
 # Operators that other operators allocate their results with.
 _ALLOCATING = re.compile(r"(empty|new_empty|empty_like|empty_strided|empty_permuted|resize)_?$")

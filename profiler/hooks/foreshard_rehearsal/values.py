@@ -8,7 +8,8 @@ attention its mask, in place only where no mode looks on."""
 import contextlib
 import sys
 
-from foreshard_rehearsal import backward_counts, imports, operators
+from foreshard_hooks import imports
+from foreshard_rehearsal import backward_counts, operators
 
 _mode = []  # the one there is, once PyTorch is imported
 _kept = []  # registered operators go with the library that registered them

@@ -1,9 +1,9 @@
-"""CUDA graphs. What is captured into one is profiled, so that the step that launches it knows what that does. Where
-the optimizer steps within a capture no step of the script has ended: one ends whenever that graph is launched."""
+"""CUDA graphs that hold steps of optimizers. Where an optimizer steps within a capture no step of the script has
+ended: one ends whenever that graph is launched."""
 
 import weakref
 
-from foreshard_rehearsal import capture, imports
+from foreshard_hooks import imports
 
 _captured = []  # the graph that is being captured
 _optimizers = weakref.WeakKeyDictionary()  # that stepped, by graph
@@ -24,7 +24,6 @@ def holds_step(optimizer):
 def _change(module, end_step):
     def beginning(original):
         def capture_begin(self, *arguments, **named):
-            capture.begin_graph()
             original(self, *arguments, **named)
             _captured.append(self)
 
@@ -33,10 +32,7 @@ def _change(module, end_step):
     def ending(original):
         def capture_end(self):
             _captured.clear()
-            try:
-                original(self)
-            finally:
-                capture.end_graph()
+            original(self)
 
         return capture_end
 
@@ -51,4 +47,3 @@ def _change(module, end_step):
     imports.replace(module.CUDAGraph, "capture_begin", beginning)
     imports.replace(module.CUDAGraph, "capture_end", ending)
     imports.replace(module.CUDAGraph, "replay", launching)
-

@@ -1,7 +1,8 @@
 """Large tensors on the host are not filled with random numbers: a rehearsal needs their sizes only, and
 filling 8 billion of them takes minutes and the memory of all."""
 
-from foreshard_rehearsal import imports, record, untouched
+from foreshard_hooks import imports
+from foreshard_rehearsal import record, untouched
 
 _METHODS = (
     "normal_",

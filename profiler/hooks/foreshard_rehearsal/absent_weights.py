@@ -8,7 +8,8 @@ import os
 import struct
 import tempfile
 
-from foreshard_rehearsal import imports, record, settings
+from foreshard_hooks import imports
+from foreshard_rehearsal import record, settings
 
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 _INDEX = ".index.json"

@@ -5,7 +5,7 @@ import sys
 import sysconfig
 import threading
 
-_OURS = os.path.dirname(os.path.abspath(__file__))
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # all hooks
 _LIBRARY = tuple(
     {sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")} | {_OURS + os.sep}
 )

@@ -8,7 +8,8 @@ import sys
 import threading
 import weakref
 
-from foreshard_rehearsal import imports, modules, user_code
+from foreshard_hooks import imports
+from foreshard_rehearsal import modules, user_code
 
 _MOST = 1 << 18  # calls that are remembered, the latest
 _calls = {}  # thread: (first number, number after the last, weak reference to the module)

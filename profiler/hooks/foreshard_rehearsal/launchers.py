@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-from foreshard_rehearsal import imports, record, settings, store
+from foreshard_hooks import imports
+from foreshard_rehearsal import record, settings, store
 
 # Modules that start ranks, or another launcher that does.
 _STARTING = (

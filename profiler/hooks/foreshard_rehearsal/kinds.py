@@ -4,7 +4,8 @@ and other stages of a pipeline.
 FSDP2 and tensor parallelism cut a dimension into pieces of one size and give what is left to the last ranks that
 get any; FSDP1 pads, so that all shards of a flat parameter are alike."""
 
-from foreshard_rehearsal import imports, record, settings
+from foreshard_hooks import imports
+from foreshard_rehearsal import record, settings
 
 _meshes = {}  # (shape, ranks): {(dimension of the mesh, elements that it cuts)}
 _seen = set()  # identities of optimizers

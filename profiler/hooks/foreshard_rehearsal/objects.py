@@ -4,7 +4,8 @@ rehearsal ends there and says so."""
 
 import copy
 
-from foreshard_rehearsal import imports, peers, record, settings, user_code
+from foreshard_hooks import imports
+from foreshard_rehearsal import peers, record, settings, user_code
 
 _MOST_NAMED = 16  # ranks in a sentence
 

@@ -4,7 +4,8 @@
 import sys
 from typing import Any, NamedTuple
 
-from foreshard_rehearsal import imports, ledger, peers, record, settings
+from foreshard_hooks import imports
+from foreshard_rehearsal import ledger, peers, record, settings
 
 _operation = None  # of the all_reduce that is running, which its operator does not show
 

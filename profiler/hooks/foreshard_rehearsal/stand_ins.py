@@ -4,7 +4,8 @@ that batches are as full as they can be; a tokenizer that is not at hand makes e
 import functools
 import os
 
-from foreshard_rehearsal import imports, record, settings
+from foreshard_hooks import imports
+from foreshard_rehearsal import record, settings
 
 ROWS = 256 + 64 * settings.RANKS  # of which each rank has its share
 _TEXT = "Every rank gathers the shards of a block before the block runs. " * 128  # 8,192 bytes
