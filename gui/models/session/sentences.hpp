@@ -27,7 +27,10 @@ QString error_text(const Error& error);
 // Nothing where all is well.
 std::vector<Statement> warnings(const Document& document);
 
-// The same for the status bar, shorter: completeness, dropped records, sources of costs.
+// Records that were to be there and are not; what an importer leaves out on purpose is not lost.
+std::int64_t lost_records(const Document& document);
+
+// The same as warnings() for the status bar, shorter: completeness, dropped records, sources of costs.
 std::vector<Statement> status_of(const Document& document);
 
 // What opening takes and what is there, where the former is more; nothing otherwise.

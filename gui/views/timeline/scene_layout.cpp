@@ -3,6 +3,7 @@
 
 #include "gui/models/base/cost_words.hpp"
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/session/sentences.hpp"
 #include "gui/models/timeline/row_text.hpp"
 #include "gui/views/timeline/scene.hpp"
 
@@ -140,8 +141,8 @@ bool Scene::lay_out_block(int document_index, std::size_t block) {
 
 QString Scene::note_of(const Document& one) const {
   QStringList notes;
-  if (const std::int64_t dropped = one.analysis->dropped_records; dropped > 0) {
-    notes << tr("%1 records were dropped").arg(count_figure(dropped).text());
+  if (const std::int64_t lost = lost_records(one); lost > 0) {
+    notes << tr("%1 records were dropped").arg(count_figure(lost).text());
   }
   const bool has_kernels =
       one.kind != traces::RecordingKind::snapshot && one.kind != traces::RecordingKind::event_list;

@@ -686,6 +686,7 @@ void TimelineCanvas::drag_to(QPointF at) {
       break;
     case Drag::range_start:
     case Drag::range_end: {
+      if (!selection.range()) break;  // Esc
       traces::Interval range = *selection.range();
       (drag_ == Drag::range_start ? range.start_ns : range.end_ns) = here;
       if (range.start_ns > range.end_ns) {  // the handles change places
