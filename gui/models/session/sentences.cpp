@@ -167,6 +167,10 @@ QString error_text(const Error& error) {
   return tr("%1: %2 %3.").arg(name_of(error.file), text_of(error.field), text_of(error.message));
 }
 
+QString of_rank(const Document& document, int rank) {
+  return document.analysis->ranks.size() < 2 ? QString() : tr(" \u00b7 rank %1").arg(rank);
+}
+
 std::int64_t lost_records(const Document& document) {
   const auto& dropped = document.trace->dropped;
   if (document.kind == traces::RecordingKind::fst) return document.analysis->dropped_records;
