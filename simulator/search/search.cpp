@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <limits>
 #include <set>
+#include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "simulator/predict/in_parallel.hpp"
@@ -47,9 +50,8 @@ class Search {
     report();
     add_bands(request_, answer_);
     warn_of_storage();
-    answer_.threads = request_.threads;
-    answer_.processor_seconds =
-        static_cast<double>(std::clock() - work_start) / static_cast<double>(CLOCKS_PER_SEC);
+    count_work(static_cast<double>(std::clock() - work_start) /
+               static_cast<double>(CLOCKS_PER_SEC));
     answer_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(answer_);
@@ -110,9 +112,11 @@ class Search {
       const std::size_t count = std::min(kRound, families_.size() - begin);
       std::vector<std::vector<Outcome>> outcomes(count);
       for (std::size_t n = 0; n < count; ++n) cut(families_[begin + n]);
-      in_parallel(count, request_.threads, [&](std::size_t n, std::size_t thread) {
-        outcomes[n] = predicted(families_[begin + n], evaluations[thread]);
+      const std::vector<std::size_t> own = own_part(count, request_.share.process);
+      in_parallel(own.size(), request_.threads, [&](std::size_t n, std::size_t thread) {
+        outcomes[own[n]] = predicted(families_[begin + own[n]], evaluations[thread]);
       });
+      if (request_.share.processes > 1) share(outcomes);
       const std::size_t first = outcomes_.size();
       for (const auto& of_family : outcomes) {
         for (const Outcome& outcome : of_family) take(outcome);
@@ -121,6 +125,55 @@ class Search {
       if (request_.progress) {
         request_.progress("predicting plans", begin + count, families_.size());
       }
+    }
+  }
+
+  // Of so many families, what a process predicts: neighbours are alike.
+  std::vector<std::size_t> own_part(std::size_t count, int process) const {
+    std::vector<std::size_t> own;
+    const auto step = static_cast<std::size_t>(request_.share.processes);
+    for (auto n = static_cast<std::size_t>(process); n < count; n += step) own.push_back(n);
+    return own;
+  }
+
+  // Fills in what the other processes predicted. Outcomes are told as they lie in memory.
+  void share(std::vector<std::vector<Outcome>>& outcomes) const {
+    static_assert(std::is_trivially_copyable_v<Outcome>);
+    std::string mine;
+    for (const std::size_t n : own_part(outcomes.size(), request_.share.process)) {
+      const std::size_t members = outcomes[n].size();
+      mine.append(reinterpret_cast<const char*>(&members), sizeof(members));
+      mine.append(reinterpret_cast<const char*>(outcomes[n].data()), members * sizeof(Outcome));
+    }
+    const std::vector<std::string> all = request_.share.exchange(mine);
+    for (int process = 0; process < request_.share.processes; ++process) {
+      if (process == request_.share.process) continue;
+      const char* at = all[static_cast<std::size_t>(process)].data();
+      for (const std::size_t n : own_part(outcomes.size(), process)) {
+        std::size_t members = 0;
+        std::memcpy(&members, at, sizeof(members));
+        at += sizeof(members);
+        outcomes[n].resize(members);
+        std::memcpy(static_cast<void*>(outcomes[n].data()), at, members * sizeof(Outcome));
+        at += members * sizeof(Outcome);
+      }
+    }
+  }
+
+  // What this process worked, and all others.
+  void count_work(double processor_seconds) {
+    answer_.processes = request_.share.processes;
+    answer_.threads = request_.threads;
+    answer_.processor_seconds = processor_seconds;
+    if (answer_.processes == 1) return;
+    const std::string mine =
+        std::to_string(request_.threads) + " " + std::to_string(processor_seconds);
+    answer_.threads = 0;
+    answer_.processor_seconds = 0;
+    for (const std::string& text : request_.share.exchange(mine)) {
+      const std::size_t end_of_threads = text.find(' ');
+      answer_.threads += std::stoi(text.substr(0, end_of_threads));
+      answer_.processor_seconds += std::stod(text.substr(end_of_threads));
     }
   }
 
