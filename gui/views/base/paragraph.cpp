@@ -1,11 +1,22 @@
 #include "gui/views/base/paragraph.hpp"
 
 #include <QPainter>
+#include <QRegularExpression>
 
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+// With places to break within names of kernels, which are longer than a line.
+QString breakable(const QString& text) {
+  static const QRegularExpression ends(QStringLiteral("([_:<,(])(?=[^\\s])"));
+  constexpr QChar kBreak(0x200B);  // of no width
+  return QString(text).replace(ends, QStringLiteral("\\1") + kBreak).toHtmlEscaped();
+}
+
+}  // namespace
 
 Paragraph::Paragraph(Frame frame, Role role, QWidget* parent)
     : QLabel(parent), frame_(frame), role_(role) {
@@ -19,8 +30,8 @@ Paragraph::Paragraph(Frame frame, Role role, QWidget* parent)
 
 void Paragraph::set_sentence(const QString& lead, const QString& text) {
   setText(lead.isEmpty()
-              ? text.toHtmlEscaped()
-              : QStringLiteral("<b>%1</b> %2").arg(lead.toHtmlEscaped(), text.toHtmlEscaped()));
+              ? breakable(text)
+              : QStringLiteral("<b>%1</b> %2").arg(lead.toHtmlEscaped(), breakable(text)));
   setAccessibleName(lead.isEmpty() ? text : lead + QLatin1Char(' ') + text);
 }
 

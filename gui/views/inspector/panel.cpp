@@ -24,6 +24,8 @@ Panel::Panel(QWidget* parent)
       buttons_(new QHBoxLayout),
       footer_(new QWidget) {
   auto* const inside = new QWidget;
+  inside->setSizePolicy(QSizePolicy::Ignored,
+                        QSizePolicy::Preferred);  // as wide as the panel, whatever is in it
   auto* const column = new QVBoxLayout(inside);
   column->setContentsMargins(kPanelPadding, kPanelPadding - 4, kPanelPadding, kPanelPadding);
   column->setSpacing(0);
