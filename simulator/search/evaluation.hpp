@@ -52,15 +52,20 @@ class TargetCosts {
       costs_;  // of Foreshard's operators, PyTorch's
 };
 
-// Predicts one family after another, each in the memory of the one before. Memory first; then time, once
-// for all plans of the family that it is the same for: those whose allocators, in the last step, ask the
-// device's driver for the same.
+// Predicts one family after another, each in the memory of the one before. Time is simulated once for all
+// plans of the family that it is the same for: those whose allocators, in the last step, ask the device's
+// driver for the same.
 class Evaluation {
  public:
   Evaluation(const SearchRequest& request, const std::vector<TargetKind>& kinds);
 
   // What the following predictions are of: a candidate, on the targets of a kind.
   void lower(const Plan& plan, std::size_t kind);
+  // Bytes that some rank reserves at least. Before the first prediction of the family.
+  std::int64_t least_reserved() const;
+  // The time alone, of a step that the allocator does not keep waiting; nothing where it has none or it
+  // depends on what came before. Before any other prediction of the family on that target.
+  std::optional<Nanoseconds> time_on(std::size_t target);
   // With this plan's settings of the allocator. `number`: of the plan.
   Outcome predict_on(std::size_t target, const Plan& plan, std::size_t number);
 
@@ -73,6 +78,8 @@ class Evaluation {
 
   void predict_next(const ChosenCosts& costs);
   void predict_memory(const ChosenCosts& costs);
+  void take_time(Outcome& outcome);
+  void remember(const Outcome& outcome, std::vector<HostDelay> delays);
   std::vector<HostDelay> last_delays() const;
 
   const SearchRequest& request_;

@@ -20,8 +20,8 @@ namespace {
 
 // Up to so many plans of a space, everything is predicted.
 constexpr std::size_t kFewPlans = 500;
-// Families that are predicted before bounds are compared with what was found.
-constexpr std::size_t kRound = 64;
+// Families that are predicted before bounds are compared with what was found: few at first, while little is.
+constexpr std::size_t kFirstRound = 8, kRound = 64;
 
 class Search {
  public:
@@ -37,6 +37,7 @@ class Search {
     const bool is_bounded =
         request_.bounding == Bounding::always ||
         (request_.bounding == Bounding::where_many && candidates_.plans() > kFewPlans);
+    is_bounded_ = is_bounded;
     Families families = find_families(request_, kinds_, candidates_, is_bounded);
     if (families.all.empty()) return tl::unexpected(families.without_plans.front().why);
     warn_of(families.without_plans);
@@ -81,6 +82,12 @@ class Search {
     }
   }
 
+  // Of a family.
+  struct Predicted {
+    std::vector<Outcome> outcomes;
+    std::size_t too_slow = 0;  // whose memory need not be known
+  };
+
   const SearchTarget& target_of(const auto& of) const { return request_.targets[of.target]; }
 
   // Those that promise most first.
@@ -106,16 +113,20 @@ class Search {
     const auto threads = static_cast<std::size_t>(std::max(1, request_.threads));
     std::vector<Evaluation> evaluations;
     for (std::size_t t = 0; t < threads; ++t) evaluations.emplace_back(request_, kinds_);
-    for (std::size_t begin = 0; begin < families_.size(); begin += kRound) {
-      const std::size_t count = std::min(kRound, families_.size() - begin);
-      std::vector<std::vector<Outcome>> outcomes(count);
+    std::size_t round = kFirstRound, count = 0;
+    for (std::size_t begin = 0; begin < families_.size(); begin += count) {
+      count = std::min(round, families_.size() - begin);
+      round = std::min(2 * round, kRound);
+      std::vector<Predicted> predicted_ones(count);
       for (std::size_t n = 0; n < count; ++n) cut(families_[begin + n]);
       in_parallel(count, request_.threads, [&](std::size_t n, std::size_t thread) {
-        outcomes[n] = predicted(families_[begin + n], evaluations[thread]);
+        predicted_ones[n] = predicted(families_[begin + n], evaluations[thread]);
       });
       const std::size_t first = outcomes_.size();
-      for (const auto& of_family : outcomes) {
-        for (const Outcome& outcome : of_family) take(outcome);
+      for (const Predicted& of_family : predicted_ones) {
+        answer_.predicted += of_family.too_slow;
+        answer_.cut_by_bound += of_family.too_slow;
+        for (const Outcome& outcome : of_family.outcomes) take(outcome);
       }
       if (has_limits()) look_for_sure(first);
       if (request_.progress) {
@@ -164,18 +175,43 @@ class Search {
                                                           target.rent.usd_per_hour));
   }
 
-  std::vector<Outcome> predicted(const Family& family, Evaluation& evaluation) const {
-    std::vector<Outcome> outcomes;
-    const TargetKind& kind = kinds_[family.kind];
-    bool is_lowered = false;
+  Predicted predicted(Family& family, Evaluation& evaluation) const {
+    Predicted found;
+    const int gpus = kinds_[family.kind].gpus;
+    const auto first = std::find_if(family.members.begin(), family.members.end(),
+                                    [](const Member& member) { return !member.is_left_out; });
+    if (first == family.members.end()) return found;
+    evaluation.lower(*candidates_.plan(first->plan, gpus), family.kind);
+    if (is_bounded_) found.too_slow = cut_by_time(family, evaluation);
     for (const Member& member : family.members) {
       if (member.is_left_out) continue;
-      const Plan plan = *candidates_.plan(member.plan, kind.gpus);
-      if (!is_lowered) evaluation.lower(plan, family.kind);
-      is_lowered = true;
-      outcomes.push_back(evaluation.predict_on(member.target, plan, member.plan));
+      const Plan plan = *candidates_.plan(member.plan, gpus);
+      found.outcomes.push_back(evaluation.predict_on(member.target, plan, member.plan));
     }
-    return outcomes;
+    return found;
+  }
+
+  // Leaves out what is no answer by its time and by the least that its programs hold; how many. The
+  // allocator makes no step shorter.
+  std::size_t cut_by_time(Family& family, Evaluation& evaluation) const {
+    const std::int64_t least_reserved = evaluation.least_reserved();
+    std::size_t count = 0;
+    for (const std::size_t target : kinds_[family.kind].targets) {
+      std::vector<Member*> members;
+      for (Member& member : family.members) {
+        if (member.target == target && !member.is_left_out) members.push_back(&member);
+      }
+      if (members.empty()) continue;
+      const auto time = evaluation.time_on(target);
+      if (!time) continue;
+      for (Member* const member : members) {
+        member->bound.step_ns = time->count();
+        member->bound.reserved = std::max(member->bound.reserved, least_reserved);
+        member->is_left_out = is_beaten(*member);
+        count += member->is_left_out ? 1 : 0;
+      }
+    }
+    return count;
   }
 
   void take(const Outcome& outcome) {
@@ -270,6 +306,7 @@ class Search {
   }
 
   const SearchRequest& request_;
+  bool is_bounded_ = false;
   std::vector<TargetKind> kinds_;
   Candidates candidates_;
   std::vector<Family> families_;
