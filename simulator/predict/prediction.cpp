@@ -62,6 +62,7 @@ class Predictor {
       if (!is_again_) of.costs = counted_costs(of.program, std::move(of.costs));
     }
     run_.has_memory = options_.wants_memory;
+    result_.capacity = capacity();
     if (options_.wants_memory) {
       simulate_memories();
       report_memory();
@@ -101,7 +102,7 @@ class Predictor {
   void simulate_memories() {
     MemoryOptions& memory = memory_options_;
     memory.steps = options_.steps;
-    memory.capacity = result_.capacity = capacity();
+    memory.capacity = result_.capacity;
     memory.segment_alloc_ns = costs_->segments().alloc_ns;
     memory.segment_free_ns = costs_->segments().free_ns;
     memory.keeps_records = options_.keeps_memory_records;

@@ -7,18 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "models/allocator/allocator_rules.hpp"
 #include "models/lowering/lower.hpp"
 #include "simulator/costs/key_facts.hpp"
+#include "simulator/search/held_bytes.hpp"
 
 namespace foreshard::simulator {
 namespace {
-
-// What each request takes at least, whatever the allocator's settings.
-std::int64_t least_block(const Buffer& buffer) {
-  if (buffer.on_host || buffer.bytes <= 0) return 0;
-  return round_up(buffer.bytes, AllocatorRules::kMinBlock);
-}
 
 // What operators of the model hold whatever shards it: activations, those that are not kept until backward among
 // them, and their gradients.
@@ -171,27 +165,6 @@ std::vector<std::size_t> same_choices(PlanPart part, const PlanAxis& axis) {
 }
 
 }  // namespace
-
-std::int64_t most_held(const RankProgram& program) {
-  std::vector<std::int64_t> bytes(program.buffers.size());  // of those that are held
-  std::int64_t held = 0, most = 0;
-  for (const Program& step : program.programs) {
-    for (const Instruction& i : step.instructions) {
-      if (i.kind == Kind::alloc) {
-        const auto b = static_cast<std::size_t>(i.target);
-        held += bytes[b] = least_block(program.buffers[b]);
-        most = std::max(most, held);
-      } else if (i.kind == Kind::free) {
-        held -= std::exchange(bytes[static_cast<std::size_t>(i.target)], 0);
-      }
-    }
-    for (const auto& [made, left] : program.carried) {
-      const std::int64_t carried = std::exchange(bytes[static_cast<std::size_t>(made)], 0);
-      if (carried > 0) bytes[static_cast<std::size_t>(left)] = carried;
-    }
-  }
-  return most;
-}
 
 Bounds::Bounds(const SearchRequest& request, const TargetKind& kind, const Candidates& candidates)
     : kind_(kind), costs_(request), jobs_(request, kind) {

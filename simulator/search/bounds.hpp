@@ -41,9 +41,6 @@ struct PlanBound {
 constexpr std::size_t kStages = 3;
 using StageBytes = std::array<std::int64_t, kStages>;
 
-// Bytes that a rank of this program holds at once, whatever the allocator makes of it: none reserves less.
-std::int64_t most_held(const RankProgram& program);
-
 // By the targets of a kind.
 using PlanBounds = std::vector<PlanBound>;
 

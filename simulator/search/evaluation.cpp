@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "models/sharding/pytorch_device.hpp"
-#include "simulator/search/bounds.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -100,21 +99,29 @@ void Evaluation::lower(const Plan& plan, std::size_t kind) {
   capacities_.assign(request_.targets.size(), {});
 }
 
-std::int64_t Evaluation::least_reserved() const {
-  std::int64_t least = 0;
-  for (const RankProgram& program : set_.programs) least = std::max(least, most_held(program));
-  return least;
-}
-
 std::optional<Nanoseconds> Evaluation::time_on(std::size_t target) {
   options_ = options_of(request_, request_.targets[target]);
   options_.wants_memory = false;
+  if (!is_predicted_) {
+    held_.clear();
+    for (const RankProgram& program : set_.programs) held_.push_back(held_bytes(program));
+  }
   predict_next(costs_.of(target, *job_));
+  capacities_[target] = prediction_.capacity;
   if (prediction_.step_time.count() <= 0) return {};
   Outcome outcome{0, target};
   take_time(outcome);
   remember(outcome, {});
   return outcome.step_time;
+}
+
+std::int64_t Evaluation::least_reserved_on(std::size_t target, const Plan& plan) const {
+  const AllocatorRules rules = allocator_rules_on(job_->machine, plan);
+  std::int64_t least = 0;
+  for (const HeldBytes& held : held_) {
+    least = std::max(least, least_reserved(held, rules, capacities_[target]));
+  }
+  return least;
 }
 
 Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {

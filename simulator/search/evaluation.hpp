@@ -14,6 +14,7 @@
 #include "models/sharding/job.hpp"
 #include "simulator/predict/chosen_costs.hpp"
 #include "simulator/predict/prediction.hpp"
+#include "simulator/search/held_bytes.hpp"
 #include "simulator/search/outcome.hpp"
 #include "simulator/search/search.hpp"
 
@@ -61,11 +62,11 @@ class Evaluation {
 
   // What the following predictions are of: a candidate, on the targets of a kind.
   void lower(const Plan& plan, std::size_t kind);
-  // Bytes that some rank reserves at least. Before the first prediction of the family.
-  std::int64_t least_reserved() const;
   // The time alone, of a step that the allocator does not keep waiting; nothing where it has none or it
   // depends on what came before. Before any other prediction of the family on that target.
   std::optional<Nanoseconds> time_on(std::size_t target);
+  // Bytes that some rank reserves at least, with this plan's settings of the allocator; after time_on.
+  std::int64_t least_reserved_on(std::size_t target, const Plan& plan) const;
   // With this plan's settings of the allocator. `number`: of the plan.
   Outcome predict_on(std::size_t target, const Plan& plan, std::size_t number);
 
@@ -88,6 +89,7 @@ class Evaluation {
   std::vector<KindJobs> jobs_;  // by kind
   std::optional<Job> job_;
   ProgramSet set_;
+  std::vector<HeldBytes> held_;   // by class, of what is lowered where time alone was asked for
   bool is_predicted_ = false;     // what is lowered: its programs are in `prediction_`
   std::vector<TimedStep> timed_;  // of the family
   std::vector<std::optional<std::int64_t>> capacities_;  // by target: of its ranks' allocators

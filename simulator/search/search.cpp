@@ -194,8 +194,8 @@ class Search {
   // Leaves out what is no answer by its time and by the least that its programs hold; how many. The
   // allocator makes no step shorter.
   std::size_t cut_by_time(Family& family, Evaluation& evaluation) const {
-    const std::int64_t least_reserved = evaluation.least_reserved();
     std::size_t count = 0;
+    const int gpus = kinds_[family.kind].gpus;
     for (const std::size_t target : kinds_[family.kind].targets) {
       std::vector<Member*> members;
       for (Member& member : family.members) {
@@ -206,7 +206,9 @@ class Search {
       if (!time) continue;
       for (Member* const member : members) {
         member->bound.step_ns = time->count();
-        member->bound.reserved = std::max(member->bound.reserved, least_reserved);
+        const Plan plan = *candidates_.plan(member->plan, gpus);
+        member->bound.reserved =
+            std::max(member->bound.reserved, evaluation.least_reserved_on(target, plan));
         member->is_left_out = is_beaten(*member);
         count += member->is_left_out ? 1 : 0;
       }

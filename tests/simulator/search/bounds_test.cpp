@@ -10,11 +10,20 @@
 #include "models/lowering/lower.hpp"
 #include "simulator/engine/idle_steps.hpp"
 #include "simulator/search/default_space.hpp"
+#include "simulator/search/held_bytes.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/simulator/search/brute_force.hpp"
 
 namespace foreshard::simulator {
 namespace {
+
+void expect_reserved_for_what_is_held(const Prediction& p, const Plan& plan) {
+  for (const RankClass& of : p.run.classes) {
+    const HeldBytes held = held_bytes(of.program);
+    EXPECT_LE(held.at_once, of.memory.run.allocated) << to_toml(plan);
+    EXPECT_LE(least_reserved(held, p.run.allocator, p.capacity), reserved_by(p)) << to_toml(plan);
+  }
+}
 
 void expect_admissible(const SearchRequest& request, const Candidates& candidates,
                        std::size_t number, const TargetKind& kind, Bounds& bounds) {
@@ -30,6 +39,7 @@ void expect_admissible(const SearchRequest& request, const Candidates& candidate
     EXPECT_GE(bound.tokens_per_s(), p->tokens_per_s) << to_toml(*plan);
     EXPECT_GT(bound.reserved, 0);
     EXPECT_LE(bound.reserved, reserved_by(*p)) << to_toml(*plan);
+    expect_reserved_for_what_is_held(*p, *plan);
   }
 }
 
@@ -175,6 +185,7 @@ TEST(IdleSteps, AreNoShorterWhereTheAllocatorKeepsThemWaiting) {
           static_cast<std::int64_t>(share * static_cast<double>(reserved_by(unlimited)));
       const Prediction tight = predict(job, options);
       if (!tight.fits) break;
+      expect_reserved_for_what_is_held(tight, job.plan);
       ++(drains(tight, options.steps) ? kept_waiting : free);
       if (drains(tight, options.steps)) {
         EXPECT_GE(tight.step_time, alone) << to_toml(job.plan) << *options.device_memory;
