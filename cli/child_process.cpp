@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -113,6 +114,11 @@ Result<int> run_child(const std::vector<std::string>& command, const Variables& 
   const auto statuses = run_children(command, {variables}, output);
   if (!statuses) return tl::unexpected(statuses.error());
   return statuses->front();
+}
+
+std::string in_front(const std::string& entry, const char* name) {
+  const char* const present = std::getenv(name);
+  return present == nullptr || *present == '\0' ? entry : entry + ":" + present;
 }
 
 Result<ScratchFolder> ScratchFolder::beside(const std::string& output) {

@@ -17,6 +17,9 @@ enum class ChildOutput { its_own, standard_error };
 
 using Variables = std::map<std::string, std::string>;
 
+// The value of a variable that lists folders or libraries, with one more in front.
+std::string in_front(const std::string& entry, const char* name);
+
 constexpr std::size_t kMostChildren = 64;  // at once
 
 // The exit status of the command, run once with each of the variables at the same time: 128 + signal where a

@@ -150,7 +150,7 @@ Result<int> CommandLine::run(const std::vector<std::string>& arguments) {
   }
   if (auto parsed = parse(*entry, rest); !parsed) return tl::unexpected(parsed.error());
   auto status = entry->command->run();
-  if (!status) return tl::unexpected(piped_.of_pipe(std::move(status.error())));
+  if (!status) status.error().file = as_given(std::move(status.error().file));
   return status;
 }
 

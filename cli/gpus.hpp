@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/common/options.hpp"
-#include "cli/train_processes.hpp"
+#include "cli/processes.hpp"
 #include "executor/cuda/cuda_library.hpp"
 #include "executor/run/training.hpp"
 #include "models/base/device_traits.hpp"

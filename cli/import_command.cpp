@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/common/open_trace.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
 #include "models/base/figures.hpp"
@@ -140,8 +141,9 @@ Result<int> Import::run() {
   if (auto ok = check_trace_output(output_, "-o"); !ok) return tl::unexpected(ok.error());
   if (auto ok = json_.check(); !ok) return tl::unexpected(ok.error());
   try {
-    const auto runs = read_recordings();
+    auto runs = read_recordings();
     if (!runs) return tl::unexpected(runs.error());
+    for (Trace& run : *runs) name_files(run);
     return written(write_traces(*runs));
   } catch (const std::bad_alloc&) {
     return fail(files_[0], "",

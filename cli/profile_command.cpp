@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/common/options.hpp"
 #include "cli/common/output.hpp"
+#include "cli/python_hooks.hpp"
 #include "executor/communication/transport.hpp"
 #include "models/base/error.hpp"
 #include "models/base/figures.hpp"
@@ -69,15 +69,15 @@ class Profile : public Command {
   Result<int> run() override;
 
  private:
-  Result<std::map<std::string, std::string>> variables(const std::string& folder) const;
+  Result<Variables> variables(const std::string& folder) const;
   Result<void> write(const Recorded& recorded, const std::string& folder) const;
 
   std::string output_;
   std::vector<std::string> command_;
-  bool is_quiet_ = false;
+  bool marks_no_steps_ = false, is_quiet_ = false;
 };
 
-Result<std::map<std::string, std::string>> Profile::variables(const std::string& folder) const {
+Result<Variables> Profile::variables(const std::string& folder) const {
   const std::string modules = fs::absolute(executor::module_directory()).string();
   const std::string library = modules + "/libforeshard_injection.so";
   std::error_code ignored;
@@ -92,9 +92,14 @@ Result<std::map<std::string, std::string>> Profile::variables(const std::string&
   if (!fs::exists(library, ignored)) {
     return fail(library, "", "is not there; expected it beside libforeshard_cupti.so");
   }
-  return std::map<std::string, std::string>{{"CUDA_INJECTION64_PATH", library},
-                                            {"NVTX_INJECTION64_PATH", library},
-                                            {"FORESHARD_PROFILE", folder}};
+  Variables all{{"CUDA_INJECTION64_PATH", library},
+                {"NVTX_INJECTION64_PATH", library},
+                {"FORESHARD_PROFILE", folder}};
+  if (marks_no_steps_) return all;
+  const auto python_path = python_path_with_hooks(modules);
+  if (!python_path) return tl::unexpected(python_path.error());
+  all["PYTHONPATH"] = *python_path;
+  return all;
 }
 
 Result<void> Profile::write(const Recorded& recorded, const std::string& folder) const {
@@ -149,6 +154,9 @@ CommandText Profile::text() const {
       "processes that it starts: ranks of torchrun, mpirun or srun become the trace's ranks. Of "
       "a process that crashes or is killed all but its last moments are kept. The exit status "
       "is COMMAND's.\n\n"
+      "In Python programs that use PyTorch, each step is marked by an NVTX range (foreshard step "
+      "3), from the end of one step of the first optimizer to the end of the next; the first step "
+      "and the set-up before it have none. Steps that the program marks itself take precedence.\n\n"
       "CUDA serves one profiler at a time: COMMAND cannot use torch.profiler or Nsight "
       "meanwhile. What PyTorch's allocator holds is not visible from outside; for that, call "
       "torch.cuda.memory._record_memory_history() in the program, and import the snapshot that "
@@ -160,6 +168,7 @@ CommandText Profile::text() const {
 void Profile::add_to(Options& options) {
   options.output("-o,--output", output_, {"TRACE", "trace to write (.fst)", true});
   options.words("COMMAND", command_, {"COMMAND", "the program and its arguments, after --", true});
+  options.flag("--no-steps", marks_no_steps_, "mark no steps in PyTorch programs");
   options.quiet(is_quiet_);
 }
 

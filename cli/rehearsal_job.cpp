@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/python_hooks.hpp"
 #include "executor/communication/transport.hpp"
 #include "models/base/figures.hpp"
 
@@ -15,12 +16,6 @@ namespace fs = std::filesystem;
 
 bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// A list of folders or libraries with one more in front.
-std::string in_front(const std::string& entry, const char* name) {
-  const char* const present = std::getenv(name);
-  return present == nullptr || *present == '\0' ? entry : entry + ":" + present;
 }
 
 std::string record_in(const fs::path& folder) {
@@ -106,21 +101,19 @@ Result<Variables> RehearsalJob::variables(const RehearsalQuestion& question,
   const fs::path modules = fs::absolute(executor::module_directory());
   const std::string library = (modules / "libforeshard_rehearsal.so").string();
   const std::string beside = (modules / "rehearsal").string();
-  const std::string hooks = (modules / "rehearsal" / "python").string();
   std::error_code ignored;
   if (!fs::exists(library, ignored)) {
     return fail(library, "", "is not there; expected it beside the program, where a build puts it");
   }
-  if (!fs::exists(hooks, ignored)) {
-    return fail(hooks, "", "is not there; expected it beside the program, where a build puts it");
-  }
+  const auto python_path = python_path_with_hooks(modules.string());
+  if (!python_path) return tl::unexpected(python_path.error());
   // The linker's list of libraries cannot hold a path with a space, but a name that it looks for.
   const bool has_space = library.find(' ') != std::string::npos;
   const std::string folders = has_space ? beside + ":" + modules.string() : beside;
   Variables all{
       {"LD_PRELOAD", in_front(has_space ? "libforeshard_rehearsal.so" : library, "LD_PRELOAD")},
       {"LD_LIBRARY_PATH", in_front(folders, "LD_LIBRARY_PATH")},
-      {"PYTHONPATH", in_front(hooks, "PYTHONPATH")},
+      {"PYTHONPATH", *python_path},
       {"FORESHARD_REHEARSAL_RECORD", record_in(folder)},
       {"FORESHARD_REHEARSAL_CAPTURE", folder},
       {"FORESHARD_REHEARSAL_STEPS", std::to_string(question.steps)},

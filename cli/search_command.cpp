@@ -1,10 +1,14 @@
 // foreshard search: the best plan for a model, of a space of plans, on machines and sizes to choose from.
 #include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <ostream>
 
 #include "cli/commands.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
+#include "cli/processes.hpp"
 #include "cli/search_targets.hpp"
 #include "cli/search_text.hpp"
 #include "cli/search_training.hpp"
@@ -36,6 +40,7 @@ class Search : public Command {
   Result<std::vector<PlanAxis>> load_space() const;
   Result<void> load_base(SearchRequest& request);
   Result<void> load_costs();
+  Result<Processes> join(SearchRequest& request) const;
   Result<void> write_answers(const SearchRequest& request, const SearchAnswer& answer) const;
 
   JsonOutput json_;
@@ -177,16 +182,43 @@ Result<void> Search::write_answers(const SearchRequest& request, const SearchAns
   return {};
 }
 
+// Processes that a launcher started share the search, each with the processors that it has among them.
+Result<Processes> Search::join(SearchRequest& request) const {
+  constexpr Nanoseconds kLongest{std::chrono::minutes(10)};
+  constexpr std::size_t kLongestText = std::size_t{1} << 30;
+  const std::string question = simulator::question_json(request);
+  auto processes = join_processes({}, "auto", false, std::hash<std::string>()(question), kLongest);
+  if (!processes || processes->transport == nullptr) return processes;
+  executor::Transport& transport = *processes->transport;
+  const auto control = std::make_shared<executor::RunControl>(transport.size());
+  request.threads = processes->threads_per_rank;
+  request.share = {transport.rank(), transport.size(),
+                   [control, &transport](const std::string& mine) {
+                     return executor::exchange(*control, transport, mine, kLongestText);
+                   }};
+  if (auto ok = executor::check_builds(*control, transport); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  for (const std::string& other : request.share.exchange(question)) {
+    if (other != question) return fail("", "", "the processes were asked different questions");
+  }
+  return processes;
+}
+
 Result<int> Search::run() {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   auto request = load_request();
   if (!request) return tl::unexpected(request.error());
-  Progress progress(100, is_quiet_ || json_.is_standard_output());
+  const auto processes = join(*request);
+  if (!processes) return tl::unexpected(processes.error());
+  const bool leads = request->share.process == 0;
+  Progress progress(100, !leads || is_quiet_ || json_.is_standard_output());
   request->progress = [&](std::string_view what, std::size_t done, std::size_t all) {
     progress.at(static_cast<std::int64_t>(100 * done / all), std::string(what));
   };
   auto answer = simulator::search(*request);
   if (!answer) return tl::unexpected(answer.error());
+  if (!leads) return 0;
   if (verifies_) {
     if (auto ok = simulator::verify(*request, *answer); !ok) return written(ok);
   }
@@ -207,7 +239,10 @@ CommandText Search::text() const {
       "Without a file, micro-batch, checkpointing, expandable segments and sharding vary in all "
       "combinations, and wrapping, prefetching, the synchronization of gradients and offloading "
       "one at a time: what is trained stays the same. Combinations that contradict each other are "
-      "left out, and so are those whose programs are the same as another one's.\n\n"
+      "left out, and so are those whose programs are the same as another one's. A large space is "
+      "shared by the processes that mpirun, torchrun or srun start, on one machine or several, "
+      "with "
+      "the same answer.\n\n"
       "Instances are rented whole and priced by one kind of price. With --train-tokens the answer "
       "has the time and cost of the whole training, checkpoints and failures included, and with "
       "--budget or --deadline the plan that keeps them even at the long end of its band.",
@@ -217,7 +252,7 @@ CommandText Search::text() const {
        "--space space.toml --csv found.csv --svg front.svg",
        "foreshard search --model llama-3.1-70b --machines p5.48xlarge,p5en.48xlarge --gpus 64,128 "
        "--objective cost --train-tokens 1e11 --budget 200000",
-       "foreshard search --model llama-3.1-70b --machines p5.48xlarge --nodes 4,8,16 "
+       "mpirun -n 4 foreshard search --model llama-3.1-70b --machines p5.48xlarge --nodes 4,8,16 "
        "--train-tokens 1e11 --deadline 30d --storage-bandwidth 50"}};
 }
 

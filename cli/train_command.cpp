@@ -14,7 +14,7 @@
 #include "cli/common/question_options.hpp"
 #include "cli/gpus.hpp"
 #include "cli/interruption.hpp"
-#include "cli/train_processes.hpp"
+#include "cli/processes.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/run/training.hpp"
@@ -273,7 +273,7 @@ Result<int> Train::run() {
   }
   const RankProgram program = lower(inputs->job, 0);
   auto processes =
-      join_processes(inputs->job, comm_, gpus.has_value(),
+      join_processes(inputs->job.ranks, comm_, gpus.has_value(),
                      hash_of(inputs->job, program, inputs->options), inputs->options.hang_timeout);
   if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();

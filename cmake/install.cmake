@@ -9,11 +9,10 @@ foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_injectio
   endif()
 endforeach()
 if(TARGET foreshard_rehearsal_device)  # the links by which programs find it
-  install(DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/rehearsal DESTINATION ${FORESHARD_INSTALL_MODULE_DIR}
-    PATTERN python EXCLUDE)
+  install(DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/rehearsal DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
 endif()
-install(DIRECTORY profiler/rehearsal/python/
-  DESTINATION ${FORESHARD_INSTALL_MODULE_DIR}/rehearsal/python FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY profiler/hooks/
+  DESTINATION ${FORESHARD_INSTALL_MODULE_DIR}/hooks FILES_MATCHING PATTERN "*.py")
 
 # The program writes its completion scripts itself.
 set(completion ${PROJECT_BINARY_DIR}/completion)

@@ -52,7 +52,8 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
 
     {"profiler/record", {"profiler/record/cupti", "traces/fst", "models/program"}},
     {"profiler/record/cupti", {"models/base"}},
-    {"profiler/injection", {"profiler/record/cupti", "traces", "traces/nsys", "models/base"}},
+    {"profiler/injection",
+     {"profiler/record/cupti", "traces", "traces/meaning", "traces/nsys", "models/base"}},
     {"profiler/analysis", {"traces/meaning", "models/program"}},
     {"profiler/report", {"profiler/analysis", "traces/meaning", "models/program"}},
     {"profiler/rehearsal/device", {"models/base"}},

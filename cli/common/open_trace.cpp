@@ -1,5 +1,8 @@
 #include "cli/common/open_trace.hpp"
 
+#include <utility>
+
+#include "cli/common/piped_recording.hpp"
 #include "cli/common/progress.hpp"
 
 namespace foreshard::cli {
@@ -17,12 +20,25 @@ traces::ImportOptions shown_by(ReadingProgress& progress) {
 Result<traces::Trace> open_trace(const std::string& path, bool is_quiet,
                                  const traces::AcceptedKinds& accepted) {
   ReadingProgress progress(path, is_quiet);
-  return traces::read_trace(path, shown_by(progress), accepted);
+  auto trace = traces::read_trace(path, shown_by(progress), accepted);
+  if (trace) name_files(*trace);
+  return trace;
 }
 
 Result<std::vector<traces::RecordedRun>> open_runs(const std::string& path, bool is_quiet) {
   ReadingProgress progress(path, is_quiet);
-  return traces::read_runs(path, shown_by(progress));
+  auto runs = traces::read_runs(path, shown_by(progress));
+  if (!runs) return runs;
+  for (traces::RecordedRun& run : *runs) {
+    run.name = as_given(std::move(run.name));
+    name_files(run.trace);
+  }
+  return runs;
+}
+
+void name_files(traces::Trace& trace) {
+  const auto files = trace.metadata.find("files");
+  if (files != trace.metadata.end()) files->second = as_given(std::move(files->second));
 }
 
 }  // namespace foreshard::cli

@@ -17,4 +17,7 @@ Result<traces::Trace> open_trace(const std::string& path, bool is_quiet,
 // Every run that is there.
 Result<std::vector<traces::RecordedRun>> open_runs(const std::string& path, bool is_quiet);
 
+// Puts the pipe that was given in the place of the temporary file in the trace's own list of its files.
+void name_files(traces::Trace& trace);
+
 }  // namespace foreshard::cli

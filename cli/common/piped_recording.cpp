@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,11 @@ bool is_open_pipe(const std::string& path) {
   const fs::file_type type = fs::status(path, ignored).type();
   return (type == fs::file_type::fifo || type == fs::file_type::socket) &&
          fs::is_symlink(fs::symlink_status(path, ignored));
+}
+
+std::map<std::string, std::string>& pipes() {  // by temporary file
+  static std::map<std::string, std::string> all;
+  return all;
 }
 
 }  // namespace
@@ -43,14 +49,17 @@ Result<void> PipedRecordings::store(std::string& path) {
   if (!folder.exists() || !copy.flush()) {
     return fail(path, "", "cannot be copied to a temporary file; expected room in TMPDIR");
   }
-  pipes_[file] = std::exchange(path, file);
+  pipes()[file] = std::exchange(path, file);
   return {};
 }
 
-Error PipedRecordings::of_pipe(Error error) const {
-  const auto pipe = pipes_.find(error.file);
-  if (pipe != pipes_.end()) error.file = pipe->second;
-  return error;
+std::string as_given(std::string text) {
+  for (const auto& [file, pipe] : pipes()) {
+    if (const auto at = text.find(file); at != std::string::npos) {
+      text.replace(at, file.size(), pipe);
+    }
+  }
+  return text;
 }
 
 }  // namespace foreshard::cli

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include <unistd.h>
 
+#include "cli/common/piped_recording.hpp"
 #include "models/base/utf8.hpp"
 
 namespace foreshard::cli {
@@ -36,7 +38,7 @@ Progress::~Progress() {
 }
 
 ReadingProgress::ReadingProgress(std::string file, bool is_quiet)
-    : file_(excerpt(file)),
+    : file_(excerpt(as_given(std::move(file)))),
       is_quiet_(is_quiet),
       is_terminal_(::isatty(STDERR_FILENO) != 0),
       next_(Clock::now() + std::chrono::seconds(is_terminal_ ? 1 : 5)) {}

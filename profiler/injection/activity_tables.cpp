@@ -9,6 +9,7 @@
 #include "profiler/record/cupti/kernel_name.hpp"
 #include "traces/import.hpp"
 #include "traces/input/bounded_sum.hpp"
+#include "traces/meaning/annotations.hpp"
 #include "traces/metadata.hpp"
 #include "traces/nsys/export_tables.hpp"
 
@@ -35,7 +36,11 @@ class Tabulation {
     open_.clear();
     for (const Activity& a : raw.activities) add(a);
     add_memory(raw);
-    for (const auto& [id, begin] : open_) add_range(begin, ExportTables::kOpen);
+    for (const auto& [id, begin] : open_) {
+      // What comes after the last step is none.
+      if (text(begin.name).starts_with(traces::kMarkedStep)) continue;
+      add_range(begin, ExportTables::kOpen);
+    }
   }
 
  private:

@@ -87,33 +87,43 @@ class AcceleratorCosts final : public CostModel {
   AcceleratorCosts(CostTable table, int ranks, int nodes, const Machine* machine)
       : table_(std::move(table)),
         recorded_(table_.regimes.front()),
-        host_(table_.regimes.front().host),
-        samples_(table_.regimes.front().host_samples),
         part_(fastest_machine()),
-        is_host_alone_(table_.pytorch_host && table_.pytorch_host->is_alone),
-        ranks_per_node_(nodes > 0 ? ranks / nodes : 0) {
+        is_host_alone_(table_.pytorch_host && table_.pytorch_host->is_alone) {
     const auto recorded = machine_reported_as(table_.machine_name);
     if (machine == nullptr && recorded) machine = &*recorded;
     if (machine != nullptr) {
       part_ = *machine;
       const RateFactors* taught = table_.rates ? &table_.rates->factors : nullptr;
       machine_ = machine_costs(*machine, ranks, nodes, taught);
+      platform = machine_->platform;
+      wording.slowest_rank = machine_->wording.slowest_rank;
+      if (!is_host_alone_) wording.data_sheet = machine_->wording.data_sheet;
       if (recorded && recorded->name == machine->name) {
         model_.emplace(*machine, taught);
         long_run_ = kernel_rates(*machine).under_load;
-        factors_ = *machine_->rate_factors();
+        certainty = machine_->certainty;
         find_misses();
         if (table_.pytorch_host) know_host();
       } else if (recorded) {
-        other_device_ = machine->name;
+        wording.warnings = {"the recordings are of " + table_.machine_name + ", not of " +
+                            machine->name + "; their costs are used unchanged"};
       }
+    } else {
+      platform.ranks_per_node = nodes > 0 ? ranks / nodes : 0;
+      wording.unknown_device = table_.machine_name;
     }
-    if (const auto& variation = table_.variation) {
-      const double doubt = 1 / std::sqrt(2.0 * static_cast<double>(variation->ranks - 1));
-      slowest_ =
-          slowest_of(ranks, std::hypot(variation->between_ranks, variation->between_steps), doubt);
-    } else if (model_) {
-      slowest_ = machine_->slowest_rank();
+    certainty.errors = model_ ? joined_errors(certainty.errors, table_) : errors_of(table_);
+    if (table_.variation) know_slowest(ranks, *table_.variation);
+    if (const auto& host = table_.pytorch_host) {
+      platform.pytorch_host =
+          HostPace{host->relative_time, is_host_alone_ ? 0 : host->relative_time};
+    }
+    if (is_host_alone_) {
+      forget_device();
+    } else {
+      know_engine();
+      know_segments();
+      know_peaks();
     }
   }
 
@@ -137,110 +147,90 @@ class AcceleratorCosts final : public CostModel {
     return found;
   }
 
-  // What enough samples of the recordings carry is theirs, the rest the data sheet's.
-  EngineOptions engine() const override {
-    EngineOptions options;
-    if (is_host_alone_) return options;
-    if (machine_ == nullptr) {
-      options.host = host_;
-      options.host.uses_core = false;
-    } else {
-      options = machine_->engine();
-    }
-    HostCosts& host = options.host;
-    const auto issue = [](auto& of, Kind kind) -> auto& {
-      return of[static_cast<std::size_t>(kind)];
-    };
-    // The host's time for a launch is that of an operator of the framework.
-    if (machine_ == nullptr || issue(samples_.issue, Kind::launch) > 0) {
-      const std::int64_t launch = issue(host_.issue_ns, Kind::launch);
-      issue(host.issue_ns, Kind::launch) = issue(host.issue_ns, Kind::copy) = launch;
-      issue(host.issue_ns, Kind::collective) = 2 * launch;
-    }
-    for (std::size_t kind = 0; kind < host.issue_ns.size(); ++kind) {
-      if (samples_.issue[kind] >= kEnoughSamples) host.issue_ns[kind] = host_.issue_ns[kind];
-    }
-    for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
-      if (samples_.latencies[i] >= kEnoughSamples) {
-        host.*kHostLatencies[i] = host_.*kHostLatencies[i];
-      }
-    }
-    return options;
-  }
-
-  std::optional<HostPace> pytorch_host() const override {
-    if (const auto& host = table_.pytorch_host) {
-      return HostPace{host->relative_time, is_host_alone_ ? 0 : host->relative_time};
-    }
-    return machine_ == nullptr ? std::nullopt : machine_->pytorch_host();
-  }
-
-  // Calls to free are rare; without any they are taken to last as long as those that allocate.
-  SegmentCosts segments() const override {
-    if (is_host_alone_) return {0, 0, CostSource::measured};
-    const SegmentTimes& seen = table_.segments;
-    if (seen.allocs == 0) return machine_ == nullptr ? SegmentCosts{} : machine_->segments();
-    return {std::llround(seen.alloc_ns),
-            std::llround(seen.frees > 0 ? seen.free_ns : seen.alloc_ns), CostSource::measured};
-  }
-  // Recorded fp32 products that are faster than the part's fp32 units ran as TF32.
-  double peak_flops_per_ns(DType type) const override {
-    if (is_host_alone_) return 0;
-    if (machine_ == nullptr) return best_recorded(type);
-    const double peak = machine_->peak_flops_per_ns(type);
-    const bool is_tf32 = type == DType::fp32 && best_recorded(type) > peak;
-    return is_tf32 ? std::max(peak, part_.tf32_flops / 1e9) : peak;
-  }
-  std::int64_t device_bytes() const override {
-    return machine_ == nullptr || is_host_alone_ ? 0 : machine_->device_bytes();
-  }
-  std::optional<OutsideMemory> outside_allocator(const RankProgram& program,
-                                                 const ProgramCosts& counted) const override {
-    return machine_ == nullptr ? std::nullopt : machine_->outside_allocator(program, counted);
-  }
-  int ranks_per_node() const override {
-    return machine_ == nullptr ? ranks_per_node_ : machine_->ranks_per_node();
-  }
-  std::string data_sheet() const override {
-    return machine_ == nullptr || is_host_alone_ ? "" : machine_->data_sheet();
-  }
   std::string basis(const CostKey& key, const TaskPlace& place) const override {
     const auto nearest = recorded_.nearest(key, place.on_host);
     return nearest || machine_ == nullptr ? basis_text(key, nearest) : machine_->basis(key, place);
   }
-  SlowestRank slowest_rank() const override { return slowest_; }
-  std::string basis_of_slowest_rank() const override {
-    if (!table_.variation) return machine_->basis_of_slowest_rank();
-    return formatted("the slowest rank computes %.1f %% longer than the median one: recordings of ",
-                     100 * (slowest_.factor - 1)) +
-           plural(table_.variation->ranks, "rank") + ", " + plural(table_.variation->steps, "step");
-  }
-  ErrorSpread errors() const override {
-    return model_ ? joined_errors(machine_->errors(), table_) : errors_of(table_);
-  }
-  const RateFactors* rate_factors() const override { return model_ ? &factors_ : nullptr; }
   std::string basis(Rate rate) const override {
     const bool is_recorded = rate == Rate::host && table_.pytorch_host;
     return is_recorded ? "recorded steps of this host" : machine_->basis(rate);
   }
 
-  std::string unknown_device() const override {
-    return machine_ == nullptr ? table_.machine_name : "";
-  }
-
-  std::vector<std::string> warnings() const override {
-    if (is_host_alone_) {
-      return {
-          "the recordings show no work of a device: times are the host's alone; name the "
-          "device with --machine"};
-    }
-    if (other_device_.empty()) return {};
-    return {"the recordings are of " + table_.machine_name + ", not of " + other_device_ +
-            "; their costs are used unchanged"};
-  }
-
  private:
   using Known = std::optional<ThreadCountEstimate>;
+
+  void forget_device() {
+    platform.engine = {};
+    platform.segments = {0, 0, CostSource::measured};
+    platform.peak_flops_per_ns.fill(0);
+    platform.device_bytes = 0;
+    wording.warnings = {
+        "the recordings show no work of a device: times are the host's alone; name the "
+        "device with --machine"};
+  }
+
+  // What enough samples of the recordings carry is theirs, the rest the data sheet's.
+  void know_engine() {
+    const HostCosts& recorded = recorded_.regime().host;
+    const HostSamples& samples = recorded_.regime().host_samples;
+    HostCosts& host = platform.engine.host;
+    if (machine_ == nullptr) {
+      host = recorded;
+      host.uses_core = false;
+    }
+    const auto issue = [](auto& of, Kind kind) -> auto& {
+      return of[static_cast<std::size_t>(kind)];
+    };
+    // The host's time for a launch is that of an operator of the framework.
+    if (machine_ == nullptr || issue(samples.issue, Kind::launch) > 0) {
+      const std::int64_t launch = issue(recorded.issue_ns, Kind::launch);
+      issue(host.issue_ns, Kind::launch) = issue(host.issue_ns, Kind::copy) = launch;
+      issue(host.issue_ns, Kind::collective) = 2 * launch;
+    }
+    for (std::size_t kind = 0; kind < host.issue_ns.size(); ++kind) {
+      if (samples.issue[kind] >= kEnoughSamples) host.issue_ns[kind] = recorded.issue_ns[kind];
+    }
+    for (std::size_t i = 0; i < kHostLatencies.size(); ++i) {
+      if (samples.latencies[i] >= kEnoughSamples) {
+        host.*kHostLatencies[i] = recorded.*kHostLatencies[i];
+      }
+    }
+  }
+
+  // Calls to free are rare; without any they are taken to last as long as those that allocate.
+  void know_segments() {
+    const SegmentTimes& seen = table_.segments;
+    if (seen.allocs > 0) {
+      platform.segments = {std::llround(seen.alloc_ns),
+                           std::llround(seen.frees > 0 ? seen.free_ns : seen.alloc_ns),
+                           CostSource::measured};
+    } else if (machine_ == nullptr) {
+      platform.segments = {};
+    }
+  }
+
+  // Recorded fp32 products that are faster than the part's fp32 units ran as TF32.
+  void know_peaks() {
+    for (const DType type : kDTypes) {
+      double& peak = platform.peak_flops_per_ns[static_cast<std::size_t>(type)];
+      const double best = best_recorded(type);
+      if (machine_ == nullptr) {
+        peak = best;
+      } else if (type == DType::fp32 && best > peak) {
+        peak = std::max(peak, part_.tf32_flops / 1e9);
+      }
+    }
+  }
+
+  void know_slowest(int ranks, const RankVariation& variation) {
+    const double doubt = 1 / std::sqrt(2.0 * static_cast<double>(variation.ranks - 1));
+    certainty.slowest_rank =
+        slowest_of(ranks, std::hypot(variation.between_ranks, variation.between_steps), doubt);
+    wording.slowest_rank =
+        formatted("the slowest rank computes %.1f %% longer than the median one: recordings of ",
+                  100 * (certainty.slowest_rank.factor - 1)) +
+        plural(variation.ranks, "rank") + ", " + plural(variation.steps, "step");
+  }
 
   // Nothing where they do not carry it.
   std::optional<CostEstimate> by_recordings(const CostKey& key, const TaskPlace& place,
@@ -262,7 +252,7 @@ class AcceleratorCosts final : public CostModel {
   }
 
   double slowest_at(const CostKey& key, const TaskPlace& place) const {
-    return is_arithmetic(key.op) && !place.on_host ? slowest_.factor : 1;
+    return is_arithmetic(key.op) && !place.on_host ? certainty.slowest_rank.factor : 1;
   }
 
   // Gives a recorded cost what the device's model knows of it.
@@ -353,18 +343,14 @@ class AcceleratorCosts final : public CostModel {
   void know_host() {
     constexpr double kRecordedHost = 0.09;
     constexpr auto kHost = static_cast<std::size_t>(Rate::host);
-    for (std::size_t r = 0; r < kRates; ++r) {
-      factors_.covariance[r][kHost] = factors_.covariance[kHost][r] = 0;
-    }
-    factors_.covariance[kHost][kHost] = kRecordedHost * kRecordedHost;
+    auto& covariance = certainty.factors->covariance;
+    for (std::size_t r = 0; r < kRates; ++r) covariance[r][kHost] = covariance[kHost][r] = 0;
+    covariance[kHost][kHost] = kRecordedHost * kRecordedHost;
   }
 
   // The best rate that any product of the recordings reached, or its fit goes on at.
   double best_recorded(DType type) const {
-    double best = 0;
-    for (const auto& [key, cost] : recorded_.regime().measured) {
-      if (key.dtype == type && cost.ns > 0) best = std::max(best, flops(key) / cost.ns);
-    }
+    double best = recorded_.regime().best_rate(type);
     for (const OperatorFit& fit : recorded_.regime().operators) {
       if (fit.dtype == type && fit.ns_per_flop > 0) best = std::max(best, 1 / fit.ns_per_flop);
     }
@@ -373,18 +359,12 @@ class AcceleratorCosts final : public CostModel {
 
   CostTable table_;
   ThreadCountEstimates recorded_;
-  HostCosts host_;
-  HostSamples samples_;
   Machine part_;                        // what bounds the estimates
   std::unique_ptr<CostModel> machine_;  // null for devices that the catalogue lacks
   std::optional<DeviceModel> model_;    // of the recorded device, where that is the machine's
-  RateFactors factors_;                 // of that
   std::map<std::pair<Operator, DType>, Miss> misses_;
   KernelRate long_run_;  // of products, what long runs keep of their best rate
-  SlowestRank slowest_;
-  std::string other_device_;  // that of the machine, where it is not the recorded one
-  bool is_host_alone_;        // of a device that does nothing
-  int ranks_per_node_;        // as given by the user; 0: unknown
+  bool is_host_alone_;   // of a device that does nothing
 };
 
 }  // namespace

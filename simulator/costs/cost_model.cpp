@@ -57,8 +57,8 @@ ProgramCosts priced_costs(const RankProgram& program, const CostModel& model,
     TaskPlace place{where == kHostPlace};
     if (where >= kFirstGroupPlace) {
       const RankPlace::Membership& group = program.place.groups[where - kFirstGroupPlace];
-      place = {false, nodes_of(group, model.ranks_per_node()),
-               fewest_on_a_node(group, model.ranks_per_node())};
+      place = {false, nodes_of(group, model.platform.ranks_per_node),
+               fewest_on_a_node(group, model.platform.ranks_per_node)};
     }
     int launches = 1;
     if (result.operators[at] != kNone) {

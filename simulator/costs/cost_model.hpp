@@ -19,11 +19,11 @@
 #include "models/program/step_program.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/costs/held_out_errors.hpp"
-#include "simulator/costs/outside_memory.hpp"
 #include "simulator/device/rate_factors.hpp"
 #include "simulator/device/stragglers.hpp"
 #include "simulator/engine/engine.hpp"
 #include "simulator/host/pytorch_host.hpp"
+#include "simulator/network/nccl_planner.hpp"
 
 namespace foreshard::simulator {
 
@@ -55,57 +55,54 @@ struct SegmentCosts {
   CostSource source = CostSource::unknown;
 };
 
-class CostModel {
- public:
+// What a step runs on.
+struct Platform {
+  EngineOptions engine;                  // all but the steps and the stop
+  std::optional<HostPace> pytorch_host;  // nothing: what it takes is part of the device's time
+  // Where memory is the host's own there is no driver: what it takes is part of the time of
+  // an allocation.
+  SegmentCosts segments{0, 0, CostSource::fitted};
+  // Floating-point operations one rank can do at best, by type; 0: unknown.
+  std::array<double, kDTypes.size()> peak_flops_per_ns{};
+  double peak(DType type) const { return peak_flops_per_ns[static_cast<std::size_t>(type)]; }
+  std::int64_t device_bytes = 0;   // of one rank, where the machine has a limit; 0: unlimited
+  std::optional<NcclSystem> nccl;  // nothing: what the allocator never gets is unknown
+  int ranks_per_node = 0;          // 0: unknown, or no nodes
+};
+
+// How well costs are known.
+struct Certainty {
+  std::optional<RateFactors> factors;  // of the data sheet's limits; nothing: no cost rests on them
+  // What steps are off by though all of their costs were known; costs that are not add to it.
+  ErrorSpread errors;
+  // By how much the slowest of the ranks lengthens what computes; the costs include it.
+  SlowestRank slowest_rank;
+};
+
+// What answers say of them.
+struct Wording {
+  std::string data_sheet;      // the machine of the catalogue that answers what nothing else does
+  std::string unknown_device;  // one without a data sheet: what was not measured is unknown
+  std::string slowest_rank;    // what that rests on
+  std::vector<std::string> warnings;  // such as that the costs are of other settings
+};
+
+struct CostModel {
+  Platform platform;
+  Certainty certainty;
+  Wording wording;
+
   virtual ~CostModel() = default;
 
   virtual CostEstimate estimate(const CostKey& key, const TaskPlace& place) const = 0;
-
-  // Everything but the steps and the stop: host costs, capacities, how ranks are simulated.
-  virtual EngineOptions engine() const = 0;
-  // How fast a host is that runs PyTorch; nothing: what it takes is part of the device's time.
-  virtual std::optional<HostPace> pytorch_host() const { return {}; }
-
-  // Where memory is the host's own there is no driver: what it takes is part of the time of
-  // an allocation.
-  virtual SegmentCosts segments() const { return {0, 0, CostSource::fitted}; }
-
-  // Floating-point operations per nanosecond one rank can do at best; 0: unknown.
-  virtual double peak_flops_per_ns(DType type) const = 0;
-
-  // Bytes of one rank's device where the machine has a limit; 0: unlimited.
-  virtual std::int64_t device_bytes() const { return 0; }
-  // What of those the allocator never gets, for a rank that runs this program, of which it is counted
-  // how often it pays each cost; nothing: unknown.
-  virtual std::optional<OutsideMemory> outside_allocator(const RankProgram&,
-                                                         const ProgramCosts&) const {
-    return {};
-  }
-  // The device that has no data sheet here, so that what was not measured is unknown; "": none.
-  virtual std::string unknown_device() const { return ""; }
-  // The machine whose data sheet answers what nothing else does; "": none of the catalogue.
-  virtual std::string data_sheet() const { return ""; }
-  virtual int ranks_per_node() const = 0;
-
-  // How well the limits of the data sheet are known; nullptr: no cost rests on them.
-  virtual const RateFactors* rate_factors() const { return nullptr; }
   // The same with other factors; nullptr: they are not all that its costs rest on.
   virtual std::unique_ptr<CostModel> with_factors(const RateFactors&) const { return nullptr; }
-
-  // What steps are off by though all of their costs were known; costs that are not add to it.
-  virtual ErrorSpread errors() const = 0;
-
-  // By how much the slowest of the ranks lengthens what computes; the costs include it.
-  virtual SlowestRank slowest_rank() const { return {}; }
-  // In words, what that rests on.
-  virtual std::string basis_of_slowest_rank() const { return ""; }
-
   // In words, what a cost rests on, and what the times rest on that one limit decides.
   virtual std::string basis(const CostKey&, const TaskPlace&) const { return ""; }
   virtual std::string basis(Rate) const { return ""; }
 
-  // Warnings about these costs, such as that they are of other settings.
-  virtual std::vector<std::string> warnings() const { return {}; }
+  // nullptr: no cost rests on them.
+  const RateFactors* factors() const { return certainty.factors ? &*certainty.factors : nullptr; }
 };
 
 // What no run lasts: thirty years, which 64 bits of nanoseconds hold several times.

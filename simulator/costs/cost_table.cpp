@@ -26,6 +26,14 @@ const OperatorFit* ThreadCountCosts::fit_of(const CostKey& key, bool on_host) co
   return nullptr;
 }
 
+double ThreadCountCosts::best_rate(DType type) const {
+  double best = 0;
+  for (const auto& [key, cost] : measured) {
+    if (key.dtype == type && cost.ns > 0) best = std::max(best, flops(key) / cost.ns);
+  }
+  return best;
+}
+
 const ThreadCountCosts* CostTable::regime(int threads) const {
   for (const ThreadCountCosts& r : regimes) {
     if (r.threads == threads) return &r;

@@ -119,6 +119,8 @@ struct ThreadCountCosts {
   }
   // The operator's fit in that type and place, nullptr without one.
   const OperatorFit* fit_of(const CostKey& key, bool on_host) const;
+  // Floating-point operations per nanosecond of the quickest measured product in that type; 0: none.
+  double best_rate(DType type) const;
 };
 
 // A run the table was fitted to, with what the table predicts for it in hindsight and, where that could

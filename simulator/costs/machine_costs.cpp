@@ -10,7 +10,6 @@
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/costs/host_copies.hpp"
 #include "simulator/costs/key_facts.hpp"
-#include "simulator/costs/outside_memory.hpp"
 #include "simulator/device/device_model.hpp"
 #include "simulator/network/collective_time.hpp"
 
@@ -47,8 +46,19 @@ std::optional<CostKey> without_flat_buffers(const CostKey& key) {
 
 class TpuCosts final : public CostModel {
  public:
-  TpuCosts(std::unique_ptr<CostModel> data_sheet, const Machine& machine, bool is_calibrated)
-      : base_(std::move(data_sheet)), machine_(machine), is_calibrated_(is_calibrated) {}
+  // `data_sheet`: the costs of the machine, a TPU. `is_calibrated`: runs have taught its rates.
+  TpuCosts(std::unique_ptr<CostModel> data_sheet, bool is_calibrated)
+      : CostModel(*data_sheet), base_(std::move(data_sheet)) {
+    platform.engine = {};
+    platform.pytorch_host.reset();
+    platform.segments = {0, 0, CostSource::modelled};
+    platform.nccl.reset();  // what the runtime keeps to itself is no part of the catalogue's figure
+    wording.warnings = {
+        "the step on " + wording.data_sheet +
+        " rests on the catalogue alone: XLA is taken to fuse as operators \"xla\" do and to gather "
+        "one unit ahead, at rates that published throughputs of MaxText show"};
+    if (is_calibrated) wording.warnings[0] += ", corrected by the observed runs";
+  }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
     const std::optional<CostKey> left = without_flat_buffers(key);
@@ -56,46 +66,17 @@ class TpuCosts final : public CostModel {
     if (!left) found.ns = 0;
     return found;
   }
-
-  EngineOptions engine() const override { return {}; }
-  SegmentCosts segments() const override { return {0, 0, CostSource::modelled}; }
-  double peak_flops_per_ns(DType type) const override { return base_->peak_flops_per_ns(type); }
-  // What the runtime keeps to itself is no part of the catalogue's figure.
-  std::int64_t device_bytes() const override { return base_->device_bytes(); }
-  std::string data_sheet() const override { return base_->data_sheet(); }
-  int ranks_per_node() const override { return base_->ranks_per_node(); }
-  const RateFactors* rate_factors() const override { return base_->rate_factors(); }
   std::unique_ptr<CostModel> with_factors(const RateFactors& factors) const override {
     return base_->with_factors(factors);
   }
-  SlowestRank slowest_rank() const override { return base_->slowest_rank(); }
-  std::string basis_of_slowest_rank() const override { return base_->basis_of_slowest_rank(); }
   std::string basis(const CostKey& key, const TaskPlace& place) const override {
     return base_->basis(key, place);
   }
   std::string basis(Rate rate) const override { return base_->basis(rate); }
-  ErrorSpread errors() const override { return base_->errors(); }
-
-  std::vector<std::string> warnings() const override {
-    std::vector<std::string> found{
-        "the step on " + machine_.name +
-        " rests on the catalogue alone: XLA is taken to fuse as operators \"xla\" do and to gather "
-        "one unit ahead, at rates that published throughputs of MaxText show"};
-    if (is_calibrated_) found[0] += ", corrected by the observed runs";
-    return found;
-  }
 
  private:
   std::unique_ptr<CostModel> base_;
-  Machine machine_;
-  bool is_calibrated_;
 };
-
-// `data_sheet`: the costs of the machine, a TPU. `is_calibrated`: runs have taught its rates.
-std::unique_ptr<CostModel> tpu_costs(std::unique_ptr<CostModel> data_sheet, const Machine& machine,
-                                     bool is_calibrated) {
-  return std::make_unique<TpuCosts>(std::move(data_sheet), machine, is_calibrated);
-}
 
 constexpr double kCopyStartNs = 8000;
 
@@ -142,7 +123,14 @@ class MachineCosts final : public CostModel {
                                   : static_cast<int>(machine.gpus_per_node)),
         host_copy_bytes_per_ns_(host_copy_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))),
         host_work_bytes_per_ns_(host_work_bytes_per_ns(machine, std::min(ranks, ranks_per_node_))) {
-    slowest_ = slowest_of(ranks, rates_.part_variation.value, rates_.part_variation.spread);
+    describe_platform();
+    describe_certainty();
+    wording.data_sheet = machine.name;
+    wording.slowest_rank =
+        formatted("the slowest rank computes %.1f %% longer than the median one: ",
+                  100 * (certainty.slowest_rank.factor - 1)) +
+        std::string(rates_.part_variation.source);
+    if (!is_calibrated_) warn();
   }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
@@ -169,13 +157,26 @@ class MachineCosts final : public CostModel {
     }
     found.ns = device_.kernel_ns(key, place.name);
     found.error = std::hypot(found.error, device_.kernel_error(key));
-    if (is_arithmetic(key.op)) found.ns *= slowest_.factor;
+    if (is_arithmetic(key.op)) found.ns *= certainty.slowest_rank.factor;
     found.lacks = found.rate == Rate::memory ? Part::memory : Part::multiprocessors;
     return found;
   }
 
-  EngineOptions engine() const override {
-    EngineOptions options;
+  std::string basis(const CostKey& key, const TaskPlace& place) const override {
+    return "the catalogue's rate: " +
+           std::string(kRateNames[static_cast<std::size_t>(rate_at(key, place))]);
+  }
+  std::string basis(Rate rate) const override {
+    const std::string sources = sources_of_rate(rate);
+    return is_calibrated_ ? "runs that were observed; before them, " + sources : sources;
+  }
+  std::unique_ptr<CostModel> with_factors(const RateFactors& factors) const override {
+    return machine_costs(machine_, ranks_, nodes_, &factors, host_);
+  }
+
+ private:
+  void describe_platform() {
+    EngineOptions& options = platform.engine;
     const auto ns = [&](Kind kind) -> std::int64_t& {
       return options.host.issue_ns[static_cast<std::size_t>(kind)];
     };
@@ -190,46 +191,25 @@ class MachineCosts final : public CostModel {
     options.host.stream_gap_ns = 800;
     options.host.event_latency_ns = 1500;
     options.host.wait_latency_ns = 5000;
-    return options;
-  }
 
-  std::optional<HostPace> pytorch_host() const override {
-    if (host_) return host_;
     const double pace = relative_host_time(machine_.id) * device_.factors().factor(Rate::host);
-    return HostPace{pace, pace};
+    platform.pytorch_host = host_ ? host_ : HostPace{pace, pace};
+    // Orders of magnitude of cudaMalloc and cudaFree of large segments.
+    platform.segments = {300'000, 400'000, CostSource::modelled};
+    for (const DType type : kDTypes) {
+      platform.peak_flops_per_ns[static_cast<std::size_t>(type)] = machine_.peak_flops(type) / 1e9;
+    }
+    platform.device_bytes = machine_.memory.count;
+    platform.nccl = network_.nccl();
+    platform.ranks_per_node = ranks_per_node_;
   }
 
-  // Orders of magnitude of cudaMalloc and cudaFree of large segments.
-  SegmentCosts segments() const override { return {300'000, 400'000, CostSource::modelled}; }
-
-  double peak_flops_per_ns(DType type) const override { return machine_.peak_flops(type) / 1e9; }
-  std::int64_t device_bytes() const override { return machine_.memory.count; }
-  std::optional<OutsideMemory> outside_allocator(const RankProgram& program,
-                                                 const ProgramCosts& counted) const override {
-    return outside_memory(network_.nccl(), program, counted, ranks_per_node_);
-  }
-  std::string data_sheet() const override { return machine_.name; }
-  int ranks_per_node() const override { return ranks_per_node_; }
-  std::string basis(const CostKey& key, const TaskPlace& place) const override {
-    return "the catalogue's rate: " +
-           std::string(kRateNames[static_cast<std::size_t>(rate_at(key, place))]);
-  }
-  std::string basis(Rate rate) const override {
-    const std::string sources = sources_of_rate(rate);
-    return is_calibrated_ ? "runs that were observed; before them, " + sources : sources;
-  }
-  SlowestRank slowest_rank() const override { return slowest_; }
-  std::string basis_of_slowest_rank() const override {
-    return formatted("the slowest rank computes %.1f %% longer than the median one: ",
-                     100 * (slowest_.factor - 1)) +
-           std::string(rates_.part_variation.source);
-  }
-  const RateFactors* rate_factors() const override { return &device_.factors(); }
-  std::unique_ptr<CostModel> with_factors(const RateFactors& factors) const override {
-    return machine_costs(machine_, ranks_, nodes_, &factors, host_);
-  }
-  ErrorSpread errors() const override {
-    ErrorSpread spread = held_out_spread(is_calibrated_ ? CostWay::observed : CostWay::catalogue);
+  void describe_certainty() {
+    certainty.factors = device_.factors();
+    certainty.slowest_rank =
+        slowest_of(ranks_, rates_.part_variation.value, rates_.part_variation.spread);
+    ErrorSpread& spread = certainty.errors;
+    spread = held_out_spread(is_calibrated_ ? CostWay::observed : CostWay::catalogue);
     if (is_calibrated_) {
       spread.beyond = device_.factors().unexplained;
       spread.beyond_name = "(contradiction)";
@@ -239,14 +219,13 @@ class MachineCosts final : public CostModel {
       spread.beyond_name = "(unverified part)";
       spread.beyond_basis = rates_.unverified.source;
     }
-    return spread;
   }
 
-  std::vector<std::string> warnings() const override {
-    if (is_calibrated_) return {};
-    std::vector<std::string> all{"times are modelled from the data sheet of " + machine_.name +
-                                 (host_ ? "; of recordings, only the host's times were used"
-                                        : "; no recording of this machine was used")};
+  void warn() {
+    std::vector<std::string>& all = wording.warnings;
+    all.push_back("times are modelled from the data sheet of " + machine_.name +
+                  (host_ ? "; of recordings, only the host's times were used"
+                         : "; no recording of this machine was used"));
     if (!machine_.generation.empty() && !is_known_generation(machine_.generation)) {
       std::string known;
       for (const std::string& name : known_generations())
@@ -258,10 +237,8 @@ class MachineCosts final : public CostModel {
     if (machine_.bf16_flops <= 0) {
       all.push_back(machine_.name + " has no rate for bf16: such products take as long as in fp32");
     }
-    return all;
   }
 
- private:
   static Rate rate_at(const CostKey& key, const TaskPlace& place) {
     if (place.on_host) return Rate::host;
     return is_collective(key.op) && place.nodes > 1 ? Rate::network : rate_of(key.op);
@@ -305,7 +282,6 @@ class MachineCosts final : public CostModel {
   CollectiveNetwork network_;
   int ranks_, nodes_;  // as they were given
   int ranks_per_node_;
-  SlowestRank slowest_;
   double host_copy_bytes_per_ns_;  // of one device, while all of its host copy
   double host_work_bytes_per_ns_;  // of one rank's work on the host
 };
@@ -315,7 +291,7 @@ class MachineCosts final : public CostModel {
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
                                          const RateFactors* factors, std::optional<HostPace> host) {
   auto costs = std::make_unique<MachineCosts>(machine, ranks, nodes, factors, host);
-  if (is_tpu(machine)) return tpu_costs(std::move(costs), machine, factors != nullptr);
+  if (is_tpu(machine)) return std::make_unique<TpuCosts>(std::move(costs), factors != nullptr);
   return costs;
 }
 

@@ -18,8 +18,26 @@ constexpr double kProcessorError = 0.36;  // standard deviation, relative
 
 class ProcessorCosts final : public CostModel {
  public:
-  ProcessorCosts(int cores, int ranks)
-      : cores_(cores), ranks_(ranks), threads_(threads_per_rank(cores, ranks)) {}
+  ProcessorCosts(int cores, int ranks) : threads_(threads_per_rank(cores, ranks)) {
+    EngineOptions& options = platform.engine;
+    options.shares = true;
+    options.simulated = Simulated::all_ranks;
+    options.capacities[static_cast<std::size_t>(Resource::cores)] = cores;
+    options.capacities[static_cast<std::size_t>(Resource::memory)] = kBytesPerNs;
+    options.host.issue_ns.fill(100);
+    options.host.issue_ns[static_cast<std::size_t>(Kind::launch)] = 400;
+    options.host.issue_ns[static_cast<std::size_t>(Kind::collective)] = 500;
+    options.host.uses_core = true;
+    options.host.launch_latency_ns = options.host.event_latency_ns = 10'000;
+    options.host.wait_latency_ns = 10'000;
+    options.host.stream_gap_ns = 300;
+    platform.segments.source = CostSource::modelled;
+    platform.peak_flops_per_ns.fill(kFlopsPerNsAndCore * cores_per_rank(cores, ranks));
+    certainty.errors = {kProcessorError, kNinetyPercent, "assumed: no recording of this machine"};
+    wording.warnings = {
+        "times are estimated from the number of cores; `foreshard fit` measures them from "
+        "recordings"};
+  }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace&) const override {
     const double bytes = bytes_moved(key);
@@ -34,40 +52,8 @@ class ProcessorCosts final : public CostModel {
     return result;
   }
 
-  EngineOptions engine() const override {
-    EngineOptions options;
-    options.shares = true;
-    options.simulated = Simulated::all_ranks;
-    options.capacities[static_cast<std::size_t>(Resource::cores)] = cores_;
-    options.capacities[static_cast<std::size_t>(Resource::memory)] = kBytesPerNs;
-    options.host.issue_ns.fill(100);
-    options.host.issue_ns[static_cast<std::size_t>(Kind::launch)] = 400;
-    options.host.issue_ns[static_cast<std::size_t>(Kind::collective)] = 500;
-    options.host.uses_core = true;
-    options.host.launch_latency_ns = options.host.event_latency_ns = 10'000;
-    options.host.wait_latency_ns = 10'000;
-    options.host.stream_gap_ns = 300;
-    return options;
-  }
-
-  SegmentCosts segments() const override { return {0, 0, CostSource::modelled}; }
-
-  double peak_flops_per_ns(DType) const override {
-    return kFlopsPerNsAndCore * cores_per_rank(cores_, ranks_);
-  }
-  int ranks_per_node() const override { return 0; }
-  ErrorSpread errors() const override {
-    return {kProcessorError, kNinetyPercent, "assumed: no recording of this machine"};
-  }
-
-  std::vector<std::string> warnings() const override {
-    return {
-        "times are estimated from the number of cores; `foreshard fit` measures them from "
-        "recordings"};
-  }
-
  private:
-  int cores_, ranks_, threads_;
+  int threads_;
 };
 
 }  // namespace

@@ -37,7 +37,9 @@ constexpr double kOtherGroupError = 0.15;
 class TableCosts final : public CostModel {
  public:
   TableCosts(CostTable table, int ranks)
-      : table_(std::move(table)), ranks_(ranks), threads_(threads_per_rank(table_.cores, ranks)) {
+      : table_(std::move(table)),
+        threads_(threads_per_rank(table_.cores, ranks)),
+        fallback_(processor_costs(table_.cores, ranks)) {
     // The regime of these threads first, then the others by nearness.
     std::sort(table_.regimes.begin(), table_.regimes.end(),
               [&](const ThreadCountCosts& a, const ThreadCountCosts& b) {
@@ -51,7 +53,7 @@ class TableCosts final : public CostModel {
       }
     }
     crowding_ = crowding(table_, threads_, ranks);
-    fallback_ = processor_costs(table_.cores, ranks);
+    describe(ranks);
   }
 
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
@@ -71,28 +73,6 @@ class TableCosts final : public CostModel {
     return result;
   }
 
-  EngineOptions engine() const override {
-    EngineOptions options;
-    options.shares = true;
-    options.simulated = Simulated::all_ranks;
-    options.capacities[static_cast<std::size_t>(Resource::cores)] = table_.cores;
-    options.capacities[static_cast<std::size_t>(Resource::memory)] = table_.memory_bytes_per_ns;
-    options.host = regimes_.front().regime().host;
-    options.host.uses_core = true;
-    return options;
-  }
-
-  // The best rate any matrix product of the recordings reached.
-  double peak_flops_per_ns(DType type) const override {
-    double best = 0;
-    for (const auto& [key, cost] : regimes_.front().regime().measured) {
-      if (key.dtype == type && cost.ns > 0) best = std::max(best, flops(key) / cost.ns);
-    }
-    if (best <= 0) return fallback_->peak_flops_per_ns(type);
-    return best * cores_per_rank(table_.cores, ranks_) / regimes_.front().regime().threads;
-  }
-
-  int ranks_per_node() const override { return 0; }
   std::string basis(const CostKey& key, const TaskPlace& place) const override {
     std::optional<NearestMeasurement> best;
     for (const ThreadCountEstimates& regime : regimes_) {
@@ -101,19 +81,32 @@ class TableCosts final : public CostModel {
     }
     return basis_text(key, best);
   }
-  ErrorSpread errors() const override { return errors_of(table_); }
-
-  std::vector<std::string> warnings() const override {
-    std::vector<std::string> result;
-    const int nearest = regimes_.front().regime().threads;
-    if (nearest != threads_) {
-      result.push_back("the costs were recorded with " + std::to_string(nearest) +
-                       " threads per rank, this run has " + std::to_string(threads_));
-    }
-    return result;
-  }
 
  private:
+  void describe(int ranks) {
+    const ThreadCountCosts& home = regimes_.front().regime();
+    EngineOptions& options = platform.engine;
+    options.shares = true;
+    options.simulated = Simulated::all_ranks;
+    options.capacities[static_cast<std::size_t>(Resource::cores)] = table_.cores;
+    options.capacities[static_cast<std::size_t>(Resource::memory)] = table_.memory_bytes_per_ns;
+    options.host = home.host;
+    options.host.uses_core = true;
+    // The best rate any matrix product of the recordings reached.
+    for (const DType type : kDTypes) {
+      const auto t = static_cast<std::size_t>(type);
+      const double best = home.best_rate(type);
+      platform.peak_flops_per_ns[t] =
+          best > 0 ? best * cores_per_rank(table_.cores, ranks) / home.threads
+                   : fallback_->platform.peak_flops_per_ns[t];
+    }
+    certainty.errors = errors_of(table_);
+    if (home.threads != threads_) {
+      wording.warnings.push_back("the costs were recorded with " + std::to_string(home.threads) +
+                                 " threads per rank, this run has " + std::to_string(threads_));
+    }
+  }
+
   CostEstimate without_crowding(const CostKey& key, const TaskPlace& place) const {
     const CostEstimate guess = guessed(key, place);
     if (const auto known = ask_all(key, place)) return within_reason(*known, guess);
@@ -236,7 +229,6 @@ class TableCosts final : public CostModel {
   }
 
   CostTable table_;
-  int ranks_;
   int threads_;
   std::vector<ThreadCountEstimates> regimes_;
   double quickest_bytes_ = 0;  // that any recorded kernel moved, in a nanosecond

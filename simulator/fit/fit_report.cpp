@@ -86,7 +86,7 @@ std::string error_of(std::int64_t predicted, const Calibration& run) {
 double half_width_of(const CostTable& table) {
   const auto part = table.is_accelerator ? machine_reported_as(table.machine_name) : std::nullopt;
   if (!part) return table.band;
-  const ErrorSpread errors = joined_errors(machine_costs(*part, 1, 1)->errors(), table);
+  const ErrorSpread errors = joined_errors(machine_costs(*part, 1, 1)->certainty.errors, table);
   return std::max(errors.least_half_width,
                   errors.quantile * std::hypot(errors.deviation, errors.beyond));
 }

@@ -70,20 +70,21 @@ class Predictor {
     if (options_.wants_time) {
       answer_time();
       share_what_was_observed();
-      result_.data_sheet = costs_->data_sheet();
-      for (const std::string& warning : costs_->warnings()) result_.warnings.push_back(warning);
+      result_.data_sheet = costs_->wording.data_sheet;
+      for (const std::string& warning : costs_->wording.warnings)
+        result_.warnings.push_back(warning);
     }
     return std::move(result_);
   }
 
  private:
   bool wants_every_instruction() const {
-    return options_.keeps_memory_records || costs_->engine().shares;
+    return options_.keeps_memory_records || costs_->platform.engine.shares;
   }
 
   std::optional<std::int64_t> capacity() {
     if (options_.device_memory) return options_.device_memory;
-    const std::int64_t device = costs_->device_bytes();
+    const std::int64_t device = costs_->platform.device_bytes;
     if (device <= 0 || !limits_memory_) return {};
     const auto outside = outside_of(0);
     return std::max<std::int64_t>(0, device - (outside ? outside->bytes() : 0));
@@ -93,7 +94,11 @@ class Predictor {
   const std::optional<OutsideMemory>& outside_of(std::size_t which) const {
     auto& known = outside_[which];
     const RankClass& of = run_.classes[which];
-    if (!known) known = costs_->outside_allocator(of.program, of.costs);
+    const Platform& on = costs_->platform;
+    if (!known) {
+      known.emplace();
+      if (on.nccl) *known = outside_memory(*on.nccl, of.program, of.costs, on.ranks_per_node);
+    }
     return *known;
   }
 
@@ -103,8 +108,8 @@ class Predictor {
     MemoryOptions& memory = memory_options_;
     memory.steps = options_.steps;
     memory.capacity = result_.capacity;
-    memory.segment_alloc_ns = costs_->segments().alloc_ns;
-    memory.segment_free_ns = costs_->segments().free_ns;
+    memory.segment_alloc_ns = costs_->platform.segments.alloc_ns;
+    memory.segment_free_ns = costs_->platform.segments.free_ns;
     memory.keeps_records = options_.keeps_memory_records;
     memory.lists_peak = options_.wants_explanation;
     memory.gpu_timing = set_.gpu_timing;
@@ -223,11 +228,11 @@ class Predictor {
       if (!run_.timelines.empty()) report_time();
     }
     if (result_.cost_sources.unknown > 0)
-      result_.warnings.push_back(unknown_costs_text(unknown_, costs_->unknown_device()));
+      result_.warnings.push_back(unknown_costs_text(unknown_, costs_->wording.unknown_device));
   }
 
   bool rests_on_observed_runs() const {
-    return options_.costs != nullptr && options_.costs->rates && costs_->rate_factors() != nullptr;
+    return options_.costs != nullptr && options_.costs->rates && costs_->factors() != nullptr;
   }
 
   // What runs showed of other steps holds for this one as far as it has its work in common with theirs.
@@ -236,7 +241,7 @@ class Predictor {
     constexpr double kAll = 0.999;
     const double common = exercised_share(result_.exercise, options_.costs->rates->observed);
     if (common > kAll) return;
-    RateFactors shared = *costs_->rate_factors();
+    RateFactors shared = *costs_->factors();
     for (double& logarithm : shared.logarithm) logarithm *= common;
     shared_ = costs_->with_factors(shared);
     if (shared_ == nullptr) return;
@@ -250,7 +255,7 @@ class Predictor {
   }
 
   void simulate_time() {
-    EngineOptions engine = costs_->engine();
+    EngineOptions engine = costs_->platform.engine;
     if (set_.is_staged && engine.simulated == Simulated::one_per_class) {
       engine.simulated = Simulated::one_per_class_in_place;
     }
@@ -291,7 +296,7 @@ class Predictor {
 
   // Of programs whose operators are PyTorch's.
   void price_pytorch(std::int64_t first_step) {
-    const std::optional<HostPace> pace = costs_->pytorch_host();
+    const std::optional<HostPace> pace = costs_->platform.pytorch_host;
     if (!pace) return;
     for (RankClass& rank_class : run_.classes) {
       if (rank_class.program.operators.empty()) continue;
@@ -314,7 +319,7 @@ class Predictor {
     if (step_ns <= 0) return;
     if (options_.wants_band || rests_on_observed_runs()) report_band();
     result_.tokens_per_s = set_.tokens_per_step / static_cast<double>(step_ns) * 1e9;
-    const double peak = costs_->peak_flops_per_ns(set_.compute_type) * set_.ranks();
+    const double peak = costs_->platform.peak(set_.compute_type) * set_.ranks();
     if (peak > 0) {
       result_.mfu = set_.model_flops_per_step / (static_cast<double>(step_ns) * peak);
       if (result_.mfu > 1) warn_of_mfu();
@@ -340,11 +345,11 @@ class Predictor {
       add_unexercised(result_.exercise, *options_.costs->rates, result_.doubt);
     }
     std::tie(result_.step_time_low, result_.step_time_high) =
-        band_around(result_.step_time, half_width(result_.doubt, costs_->rate_factors()));
+        band_around(result_.step_time, half_width(result_.doubt, costs_->factors()));
   }
 
   int nodes() const {
-    const int each = std::max(1, costs_->ranks_per_node());
+    const int each = std::max(1, costs_->platform.ranks_per_node);
     return (set_.ranks() + each - 1) / each;
   }
 
@@ -378,7 +383,7 @@ class Predictor {
     if (has_unknown) {
       unknown_ = unknown_operators(first.program, first.costs, options_.steps);
     }
-    const CostSource segments = costs_->segments().source;
+    const CostSource segments = costs_->platform.segments.source;
     for (const HostDelay& delay : first.memory.delays) {
       if (delay.step != options_.steps) continue;
       ++counts[static_cast<std::size_t>(segments)];
@@ -432,7 +437,7 @@ Prediction predict(const Job& job, const PredictionOptions& options, SimulatedRu
   const auto start = Clock::now();
   const auto costs = chosen_costs(job, options);
   ProgramSet set =
-      lower_all(job, costs.model->ranks_per_node(), take_programs(scratch), options.run);
+      lower_all(job, costs.model->platform.ranks_per_node, take_programs(scratch), options.run);
   if (!costs.assumption.empty()) set.warnings.push_back(costs.assumption);
   return predict(std::move(set), costs, options, std::move(scratch), start);
 }

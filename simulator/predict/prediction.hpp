@@ -16,6 +16,7 @@
 #include "models/program/step_program.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/costs/cost_model.hpp"
+#include "simulator/costs/outside_memory.hpp"
 #include "simulator/costs/cost_table.hpp"
 #include "simulator/engine/critical_path.hpp"
 #include "simulator/engine/engine.hpp"

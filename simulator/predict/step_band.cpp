@@ -34,8 +34,8 @@ RateVector shares_of_step(const RateVector& work, const StepSpan& span) {
 // What a cost is off by beyond the limit that it rests on.
 double own_error(const ProgramCosts& costs, std::size_t c, const CostModel& model) {
   const double error = costs.errors[c];
-  if (costs.rates[c] == Rate::kCount || model.rate_factors() == nullptr) return error;
-  const double shared = model.rate_factors()->deviation(costs.rates[c]);
+  if (costs.rates[c] == Rate::kCount || model.factors() == nullptr) return error;
+  const double shared = model.factors()->deviation(costs.rates[c]);
   return error > shared ? std::sqrt(error * error - shared * shared) : 0;
 }
 
@@ -50,7 +50,7 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
                         const std::vector<std::int64_t>& counts, const CostModel& model,
                         const StepSpan& span) {
   StepDoubt doubt;
-  doubt.left_out = model.errors();
+  doubt.left_out = model.certainty.errors;
   RateVector work{};
   double total = 0, collectives = 0;
   bool has_rates = false;
@@ -79,9 +79,9 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
   for (double& share : doubt.work) share /= total;
   for (double& deviation : doubt.operators) deviation /= total;
   const auto share = [&](Operator op) { return doubt.work[static_cast<std::size_t>(op)]; };
-  doubt.slowest_rank =
-      model.slowest_rank().deviation * (share(Operator::matmul) + share(Operator::attention));
-  if (has_rates && span.step_ns > 0 && model.rate_factors() != nullptr) {
+  doubt.slowest_rank = model.certainty.slowest_rank.deviation *
+                       (share(Operator::matmul) + share(Operator::attention));
+  if (has_rates && span.step_ns > 0 && model.factors() != nullptr) {
     doubt.rates = shares_of_step(work, span);
   }
   return doubt;

@@ -19,8 +19,8 @@ struct OperatorCosts {
 TaskPlace place_of(const RankProgram& program, const Instruction& i, const CostModel& model) {
   if (i.kind != Kind::collective) return {i.kind == Kind::host_compute};
   const auto& group = program.place.groups[static_cast<std::size_t>(i.group)];
-  return {false, nodes_of(group, model.ranks_per_node()),
-          fewest_on_a_node(group, model.ranks_per_node())};
+  return {false, nodes_of(group, model.platform.ranks_per_node),
+          fewest_on_a_node(group, model.platform.ranks_per_node)};
 }
 
 constexpr auto kNoPayment = std::numeric_limits<std::size_t>::max();
@@ -89,7 +89,7 @@ std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model)
   std::vector<DoubtPart> parts;
   const double rest = doubt.left_out.deviation;
   parts.push_back({"(left out)", 1, rest, rest * rest, doubt.left_out.basis});
-  if (const RateFactors* factors = model.rate_factors()) {
+  if (const RateFactors* factors = model.factors()) {
     const RateVector along = factors->along(doubt.rates);
     for (std::size_t r = 0; r < kRates; ++r) {
       if (doubt.rates[r] <= 0) continue;
@@ -108,9 +108,9 @@ std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model)
                      "kernels, links and nodes that the observed runs did not use, or less"});
   }
   if (doubt.slowest_rank > 0) {
-    const double deviation = model.slowest_rank().deviation;
+    const double deviation = model.certainty.slowest_rank.deviation;
     parts.push_back({"(slowest rank)", doubt.slowest_rank / deviation, deviation,
-                     doubt.slowest_rank * doubt.slowest_rank, model.basis_of_slowest_rank()});
+                     doubt.slowest_rank * doubt.slowest_rank, model.wording.slowest_rank});
   }
   for (std::size_t op = 0; op < kOperators; ++op) {
     const double deviation = doubt.operators[op];
@@ -131,7 +131,7 @@ TimeBasis time_basis(const RankProgram& program, const ProgramCosts& costs, std:
   TimeBasis basis;
   basis.operators = operators_of(program, costs, program.step(step), model);
   basis.doubts = doubts_of(doubt, model);
-  basis.half_width = half_width(doubt, model.rate_factors());
+  basis.half_width = half_width(doubt, model.factors());
   basis.quantile = doubt.left_out.quantile;
   return basis;
 }

@@ -137,7 +137,7 @@ bool is_kernel_of_model(Operator op, RuntimeName runtime) {
 // What observed runs showed of other steps holds in part, so that costs are at least those by the factors
 // that shorten them; nullptr: no runs were observed.
 std::unique_ptr<CostModel> least_costs(const CostModel& model) {
-  const RateFactors* factors = model.rate_factors();
+  const RateFactors* factors = model.factors();
   if (factors == nullptr) return nullptr;
   RateFactors least = *factors;
   for (double& logarithm : least.logarithm) logarithm = std::min(0.0, logarithm);

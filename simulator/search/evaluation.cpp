@@ -93,7 +93,7 @@ Evaluation::Evaluation(const SearchRequest& request, const std::vector<TargetKin
 void Evaluation::lower(const Plan& plan, std::size_t kind) {
   job_ = *jobs_[kind].job(plan);
   const ChosenCosts& costs = costs_.of(jobs_[kind].kind().targets.front(), *job_);
-  set_ = lower_all(*job_, costs.model->ranks_per_node(), take_programs(prediction_.run));
+  set_ = lower_all(*job_, costs.model->platform.ranks_per_node, take_programs(prediction_.run));
   is_predicted_ = false;
   timed_.clear();
   capacities_.assign(request_.targets.size(), {});

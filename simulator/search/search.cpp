@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <limits>
 #include <set>
+#include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "simulator/predict/in_parallel.hpp"
@@ -48,9 +51,8 @@ class Search {
     report();
     add_bands(request_, answer_);
     warn_of_storage();
-    answer_.threads = request_.threads;
-    answer_.processor_seconds =
-        static_cast<double>(std::clock() - work_start) / static_cast<double>(CLOCKS_PER_SEC);
+    count_work(static_cast<double>(std::clock() - work_start) /
+               static_cast<double>(CLOCKS_PER_SEC));
     answer_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(answer_);
@@ -82,12 +84,6 @@ class Search {
     }
   }
 
-  // Of a family.
-  struct Predicted {
-    std::vector<Outcome> outcomes;
-    std::size_t too_slow = 0;  // whose memory need not be known
-  };
-
   const SearchTarget& target_of(const auto& of) const { return request_.targets[of.target]; }
 
   // Those that promise most first.
@@ -117,21 +113,70 @@ class Search {
     for (std::size_t begin = 0; begin < families_.size(); begin += count) {
       count = std::min(round, families_.size() - begin);
       round = std::min(2 * round, kRound);
-      std::vector<Predicted> predicted_ones(count);
+      std::vector<std::vector<Outcome>> outcomes(count);
       for (std::size_t n = 0; n < count; ++n) cut(families_[begin + n]);
-      in_parallel(count, request_.threads, [&](std::size_t n, std::size_t thread) {
-        predicted_ones[n] = predicted(families_[begin + n], evaluations[thread]);
+      const std::vector<std::size_t> own = own_part(count, request_.share.process);
+      in_parallel(own.size(), request_.threads, [&](std::size_t n, std::size_t thread) {
+        outcomes[own[n]] = predicted(families_[begin + own[n]], evaluations[thread]);
       });
+      if (request_.share.processes > 1) share(outcomes);
       const std::size_t first = outcomes_.size();
-      for (const Predicted& of_family : predicted_ones) {
-        answer_.predicted += of_family.too_slow;
-        answer_.cut_by_bound += of_family.too_slow;
-        for (const Outcome& outcome : of_family.outcomes) take(outcome);
+      for (const auto& of_family : outcomes) {
+        for (const Outcome& outcome : of_family) take(outcome);
       }
       if (has_limits()) look_for_sure(first);
       if (request_.progress) {
         request_.progress("predicting plans", begin + count, families_.size());
       }
+    }
+  }
+
+  // Of so many families, what a process predicts: neighbours are alike.
+  std::vector<std::size_t> own_part(std::size_t count, int process) const {
+    std::vector<std::size_t> own;
+    const auto step = static_cast<std::size_t>(request_.share.processes);
+    for (auto n = static_cast<std::size_t>(process); n < count; n += step) own.push_back(n);
+    return own;
+  }
+
+  // Fills in what the other processes predicted. Outcomes are told as they lie in memory.
+  void share(std::vector<std::vector<Outcome>>& outcomes) const {
+    static_assert(std::is_trivially_copyable_v<Outcome>);
+    std::string mine;
+    for (const std::size_t n : own_part(outcomes.size(), request_.share.process)) {
+      const std::size_t members = outcomes[n].size();
+      mine.append(reinterpret_cast<const char*>(&members), sizeof(members));
+      mine.append(reinterpret_cast<const char*>(outcomes[n].data()), members * sizeof(Outcome));
+    }
+    const std::vector<std::string> all = request_.share.exchange(mine);
+    for (int process = 0; process < request_.share.processes; ++process) {
+      if (process == request_.share.process) continue;
+      const char* at = all[static_cast<std::size_t>(process)].data();
+      for (const std::size_t n : own_part(outcomes.size(), process)) {
+        std::size_t members = 0;
+        std::memcpy(&members, at, sizeof(members));
+        at += sizeof(members);
+        outcomes[n].resize(members);
+        std::memcpy(static_cast<void*>(outcomes[n].data()), at, members * sizeof(Outcome));
+        at += members * sizeof(Outcome);
+      }
+    }
+  }
+
+  // What this process worked, and all others.
+  void count_work(double processor_seconds) {
+    answer_.processes = request_.share.processes;
+    answer_.threads = request_.threads;
+    answer_.processor_seconds = processor_seconds;
+    if (answer_.processes == 1) return;
+    const std::string mine =
+        std::to_string(request_.threads) + " " + std::to_string(processor_seconds);
+    answer_.threads = 0;
+    answer_.processor_seconds = 0;
+    for (const std::string& text : request_.share.exchange(mine)) {
+      const std::size_t end_of_threads = text.find(' ');
+      answer_.threads += std::stoi(text.substr(0, end_of_threads));
+      answer_.processor_seconds += std::stod(text.substr(end_of_threads));
     }
   }
 
@@ -175,26 +220,25 @@ class Search {
                                                           target.rent.usd_per_hour));
   }
 
-  Predicted predicted(Family& family, Evaluation& evaluation) const {
-    Predicted found;
+  std::vector<Outcome> predicted(Family& family, Evaluation& evaluation) const {
+    std::vector<Outcome> found;
     const int gpus = kinds_[family.kind].gpus;
     const auto first = std::find_if(family.members.begin(), family.members.end(),
                                     [](const Member& member) { return !member.is_left_out; });
     if (first == family.members.end()) return found;
     evaluation.lower(*candidates_.plan(first->plan, gpus), family.kind);
-    if (is_bounded_) found.too_slow = cut_by_time(family, evaluation);
+    if (is_bounded_) cut_by_time(family, evaluation, found);
     for (const Member& member : family.members) {
       if (member.is_left_out) continue;
       const Plan plan = *candidates_.plan(member.plan, gpus);
-      found.outcomes.push_back(evaluation.predict_on(member.target, plan, member.plan));
+      found.push_back(evaluation.predict_on(member.target, plan, member.plan));
     }
     return found;
   }
 
-  // Leaves out what is no answer by its time and by the least that its programs hold; how many. The
+  // Leaves out what is no answer by its time and by the least that its programs hold. The
   // allocator makes no step shorter.
-  std::size_t cut_by_time(Family& family, Evaluation& evaluation) const {
-    std::size_t count = 0;
+  void cut_by_time(Family& family, Evaluation& evaluation, std::vector<Outcome>& found) const {
     const int gpus = kinds_[family.kind].gpus;
     for (const std::size_t target : kinds_[family.kind].targets) {
       std::vector<Member*> members;
@@ -210,14 +254,17 @@ class Search {
         member->bound.reserved =
             std::max(member->bound.reserved, evaluation.least_reserved_on(target, plan));
         member->is_left_out = is_beaten(*member);
-        count += member->is_left_out ? 1 : 0;
+        if (member->is_left_out) found.push_back({member->plan, target, true});
       }
     }
-    return count;
   }
 
   void take(const Outcome& outcome) {
     ++answer_.predicted;
+    if (outcome.is_beaten) {
+      ++answer_.cut_by_bound;
+      return;
+    }
     ++(outcome.fits ? answer_.fitting : answer_.out_of_memory);
     if (!outcome.has_time()) return;
     const SearchTarget& target = target_of(outcome);

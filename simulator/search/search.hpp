@@ -42,6 +42,14 @@ int node_count(const SearchTarget& target);
 enum class Objective : std::uint8_t { tokens_per_s, time, cost };
 enum class Bounding : std::uint8_t { where_many, always, never };
 
+// What one of several processes does of a search that they share, all with the same request: of what is to be
+// predicted each predicts its part and tells the others, so that all come to the same answer.
+struct SearchShare {
+  int process = 0, processes = 1;
+  // Every process' text, by process; all of them call it together, each as often.
+  std::function<std::vector<std::string>(const std::string& mine)> exchange;
+};
+
 struct SearchRequest {
   Question base;  // the plan that the space varies; ranks and machine are the targets'
   bool names_operators = true;  // else TPUs run XLA's, whatever the base has
@@ -56,7 +64,8 @@ struct SearchRequest {
   std::optional<TrainingGoal> training;  // of which a plan is a part, and what it may take
   std::size_t top = 5;
   Bounding bounding = Bounding::where_many;  // whether bounds cut
-  int threads = 1;
+  int threads = 1;                           // of this process
+  SearchShare share;
   // Of finding the candidates and of predicting them; never called twice at a time.
   std::function<void(std::string_view what, std::size_t done, std::size_t all)> progress;
 };
@@ -101,9 +110,9 @@ struct SearchAnswer {
   std::size_t over_budget = 0, too_late = 0;  // of those that fit
   std::size_t predicted = 0;                  // whose step was simulated, or whose memory was
   double seconds = 0;                         // of the whole search
-  double processor_seconds = 0;               // that its threads worked
-  int threads = 1;
-  std::vector<FoundPlan> top;  // best first
+  double processor_seconds = 0;               // that its threads worked, of all processes
+  int threads = 1, processes = 1;             // of all together
+  std::vector<FoundPlan> top;                 // best first
   // The best of those that keep budget and deadline even at the long end of their band.
   std::optional<FoundPlan> best_sure;
   std::vector<FoundPlan> pareto;       // most tokens/s against least reserved memory, fastest first
@@ -117,7 +126,7 @@ struct SearchAnswer {
 
 // An error where the space has too many combinations, or where none of them is a plan for any target: why the first is
 // none.
-// The answer does not depend on the number of threads, but for `seconds`.
+// The answer does not depend on the number of threads and processes, but for seconds.
 Result<SearchAnswer> search(const SearchRequest& request);
 
 }  // namespace foreshard::simulator

@@ -107,6 +107,7 @@ std::string search_json(const SearchRequest& request, const SearchAnswer& answer
                       {"plans_predicted", answer.predicted},
                       {"plans_per_s_per_core", answer.plans_per_s_per_core()},
                       {"threads", answer.threads},
+                      {"processes", answer.processes},
                       {"seconds", answer.seconds},
                       {"processor_seconds", answer.processor_seconds},
                       {"best", nullptr}};

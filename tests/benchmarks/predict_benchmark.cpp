@@ -190,7 +190,7 @@ void engine_only(benchmark::State& state, bool shares) {
   const RankProgram program = lower(job, 0);
   const auto model = machine_costs(must(load_machine("h100-sxm")), 8, 1);
   const ProgramCosts costs = priced_costs(program, *model, counted_costs(program));
-  EngineOptions options = model->engine();
+  EngineOptions options = model->platform.engine;
   options.shares = shares;
   const std::vector<SimulatedRank> ranks{{&program, costs.costs, {}, program.place}};
   for (auto _ : state) benchmark::DoNotOptimize(simulate(ranks, options));
@@ -204,7 +204,8 @@ void path_only(benchmark::State& state) {
   const Prediction p = predict(job, options);
   const auto ranks = simulated_ranks(p.run);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(step_path(ranks, p.run.timelines, options.steps, p.run.engine).length_ns);
+    benchmark::DoNotOptimize(
+        step_path(ranks, p.run.timelines, options.steps, p.run.engine).length_ns);
   }
 }
 BENCHMARK(path_only)->Name("parts/critical-path/llama-3.1-8b/8")->Unit(benchmark::kMillisecond);

@@ -167,6 +167,8 @@ TEST(InputPipes, CarryRecordings) {
     }
   }
   EXPECT_EQ(place.shell("\"$FORESHARD\" inspect - < p.fst").status, 0);
+  const Outcome several = place.shell("cat p.fst | \"$FORESHARD\" inspect - p.fst");
+  EXPECT_EQ(several.out.find("=== /dev/stdin ==="), 0U) << several.out << several.err;
   const Outcome refused = place.shell("echo Dear diary | \"$FORESHARD\" inspect -");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.err.find("foreshard: error: /dev/stdin: is text"), 0U) << refused.err;

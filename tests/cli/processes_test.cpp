@@ -1,5 +1,5 @@
 // `foreshard train` in several processes prints what it prints with its ranks as threads, and ends as it
-// does: out of memory, when interrupted, when a rank hangs.
+// does: out of memory, when interrupted, when a rank hangs. `foreshard search` finds what one process finds.
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -119,6 +119,27 @@ TEST_F(Processes, AgreeWithThreads) {
     EXPECT_EQ(threads.at("steps").at(s).at("grad_norm"),
               processes.at("steps").at(s).at("grad_norm"));
   }
+}
+
+TEST_F(Processes, ShareASearch) {
+  place.write("space.toml",
+              "\"batch.micro_batch\" = [1, 2, 4]\n"
+              "\"checkpointing.mode\" = [\"none\", \"full\"]\n");
+  std::vector<std::string> question{"search",    "--model",    "model",      "--base",
+                                    "plan.toml", "--space",    "space.toml", "--gpus",
+                                    "2,4",       "--machines", "h100-sxm"};
+  json alone = place.run_json(question);
+  question.insert(question.end(), {"--json", "-"});
+  const Outcome shared = place.run_processes(2, question);
+  ASSERT_EQ(shared.status, 0) << shared.err;
+  json answer = json::parse(shared.out);
+  EXPECT_EQ(answer["processes"], 2);
+  for (const char* key :
+       {"processes", "threads", "seconds", "processor_seconds", "plans_per_s_per_core"}) {
+    answer.erase(key);
+    alone.erase(key);
+  }
+  EXPECT_EQ(answer, alone);
 }
 
 // Every rank's shards are of another size, so they run out at different places.

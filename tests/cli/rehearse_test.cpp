@@ -92,7 +92,7 @@ TEST(Rehearse, AMissingLibraryIsNamedAndNothingIsLeftBehind) {
 // A command that writes the record itself in place of the hooks, beside a library that no one can load.
 Outcome rehearse_record(const Workplace& place, const std::string& record) {
   place.write("libforeshard_rehearsal.so", "");
-  place.write("rehearsal/python/sitecustomize.py", "");
+  place.write("hooks/sitecustomize.py", "");
   place.write("record.json", record);
   return place.run(rehearse({"--json", "answer.json"},
                             {"sh", "-c", "cat record.json > \"$FORESHARD_REHEARSAL_RECORD\""}),
@@ -188,7 +188,7 @@ class StandIn : public ::testing::Test {
  protected:
   StandIn() {
     place_.write("libforeshard_rehearsal.so", "");
-    std::filesystem::create_directories(place_.path("rehearsal/python"));
+    std::filesystem::create_directories(place_.path("hooks"));
     place_.write("python3", R"(
 rank=$FORESHARD_REHEARSAL_RANK; peak=$((100 * (rank + 1))); oom=null; status=0
 ranks=${FORESHARD_REHEARSAL_RANKS:-8}; kinds='[0]'; [ "$ranks" -le 5 ] || kinds='[0, 5, 5]'

@@ -120,7 +120,7 @@ TEST(Schema, AnswersHaveTheFormThatIsDescribed) {
 TEST(Schema, RehearsalsHaveTheFormThatIsDescribed) {
   const Workplace place;
   place.write("libforeshard_rehearsal.so", "");
-  place.write("rehearsal/python/sitecustomize.py", "");
+  place.write("hooks/sitecustomize.py", "");
   for (const auto& [record, status] : {std::pair("whole", 0), std::pair("out_of_memory", 3)}) {
     const std::string path =
         std::string(FORESHARD_SOURCE_DIR "/tests/fuzz/corpus/rehearsal_record/") + record + ".json";

@@ -64,6 +64,7 @@ class GpuDay(unittest.TestCase):
             shutil.copy(module, self.packed / "lib" if module.name[-1].isdigit() else self.packed)
         for test in ("gpu_kernels_test", "gpu_agreement_test"):
             write(self.packed / test, ALL_PASS)
+        (self.packed / "hooks").symlink_to(MODULES / "hooks")
         write(self.path / "nvidia-smi", "#!/bin/sh\necho NVIDIA H200\n")
         write(self.path / "compute-sanitizer", ALL_PASS)
         write(self.path / "pytorch", PYTORCH)
@@ -171,7 +172,7 @@ class GpuDay(unittest.TestCase):
 
     def test_packs_all_or_nothing(self):
         binaries = self.place / "build/bin"
-        binaries.mkdir(parents=True)
+        (binaries / "hooks").mkdir(parents=True)
         for name in ("foreshard", "gpu_kernels_test", "gpu_agreement_test"):
             shutil.copy(shutil.which("true"), binaries / name)
         for name in ("cuda", "cudnn", "cupti"):
@@ -186,7 +187,8 @@ class GpuDay(unittest.TestCase):
         self.assertIn("MB is more than 0 MB", too_large.stderr)
         self.assertFalse(self.packed.exists())
         self.assertEqual(self.pack("exit 0\n").returncode, 0)
-        self.assertTrue((self.packed / "libforeshard_injection.so").exists())
+        for path in ("libforeshard_injection.so", "hooks"):
+            self.assertTrue((self.packed / path).exists(), path)
 
 
 class Goals(unittest.TestCase):

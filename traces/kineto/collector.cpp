@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "models/base/utf8.hpp"
 #include "traces/input/limits.hpp"
@@ -12,6 +14,7 @@
 #include "traces/kineto/json/exact_time.hpp"
 #include "traces/meaning/communication.hpp"
 #include "traces/meaning/device_calls.hpp"
+#include "traces/meaning/launches.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces::kineto {
@@ -307,6 +310,35 @@ void Collector::use_flow(const RawEvent& raw) {
   out_.flows.push_back(end);
 }
 
+// Each process numbers its launches by itself: of a number that several use, as in files that were put into one, it
+// is unknown which call launched which work.
+void Collector::forget_shared_launches() {
+  std::map<std::int64_t, std::vector<std::int64_t>> numbers;  // of calls, by process
+  for (std::size_t lane = 0; lane < out_.lanes.size(); ++lane) {
+    if (out_.lanes[lane].device) continue;
+    std::vector<std::int64_t>& its = numbers[lanes_.process(lane)];
+    for (std::size_t i = out_.lane_begin[lane]; i < out_.lane_begin[lane + 1]; ++i) {
+      const Event& call = out_.events[i];
+      if (call.correlation != 0 && can_launch(call)) its.push_back(call.correlation);
+    }
+  }
+  std::erase_if(numbers, [](const auto& process) { return process.second.empty(); });
+  if (numbers.size() < 2) return;
+  std::unordered_map<std::int64_t, std::int64_t> user;
+  std::unordered_set<std::int64_t> shared;
+  for (const auto& [process, its] : numbers) {
+    for (const std::int64_t number : its) {
+      if (user.try_emplace(number, process).first->second != process) shared.insert(number);
+    }
+  }
+  for (std::size_t i = 0; i < out_.events.size() && !shared.empty(); ++i) {
+    Event& event = out_.events[i];
+    if (!shared.contains(event.correlation)) continue;
+    if (is_device_work(event.kind)) drop("launches whose numbers several processes use");
+    event.correlation = out_.links[i].external_id = 0;
+  }
+}
+
 Collected Collector::finish(std::int64_t base_ns) {
   for (const auto& [thread, open] : open_) {
     for (std::size_t i = 0; i < open.size(); ++i) drop("beginnings of events without an end");
@@ -339,6 +371,7 @@ Collected Collector::finish(std::int64_t base_ns) {
     end.lane = lanes_.find(end.is_on_device(), end.place);
   }
   std::erase_if(out_.flows, [](const FlowEnd& end) { return end.lane == kNone; });
+  forget_shared_launches();
   return std::move(out_);
 }
 

@@ -54,6 +54,7 @@ class Collector {
   void describe_device(const RawEvent& raw, Event& event);
   StringId intern(const CostKey& key);
   Entry& add(std::int32_t lane);
+  void forget_shared_launches();
 
   bool keeps_stacks_;
   std::int64_t device_ = -1;

@@ -33,6 +33,8 @@ class LaneTable {
   void name_thread(std::string_view process, std::string_view thread, std::string_view name);
 
   std::size_t size() const { return keys_.size(); }
+  // Of a thread's lane.
+  std::int64_t process(std::size_t lane) const { return keys_[lane].location.first; }
   std::vector<Lane> lanes(Strings& strings) const;
 
  private:

@@ -41,9 +41,9 @@ constexpr std::array kFsdp2{Word{"root_pre_forward", kForward, Scope::resets},
                             Word{"all_gather_copy_out", "", Scope::none},
                             Word{"all_gather", "", Scope::none}};
 
-constexpr std::array<std::string_view, 8> kStepWords{"ProfilerStep", "step",         "Step",
-                                                     "iteration",    "Iteration",    "iter",
-                                                     "train_step",   "training_step"};
+constexpr std::array<std::string_view, 9> kStepWords{kMarkedStep, "ProfilerStep", "step",
+                                                     "Step",      "iteration",    "Iteration",
+                                                     "iter",      "train_step",   "training_step"};
 
 // "pre_forward (layers.0)", "backward_prefetch for layers.1", "all_gather", and all of them with
 // " [pg=1]" behind where there are several process groups

@@ -9,7 +9,8 @@
 //   modules      nn.Module: Linear_3, a call of its forward
 //   optimizers   Optimizer.step#AdamW.step
 //   people       forward, ## Backward ##, optimizer_step; module paths, model.layers.3.mlp
-//   steps        ProfilerStep#3, train_step 3, iteration_3
+//   steps        ProfilerStep#3, train_step 3, iteration_3; foreshard step 3 is one that `foreshard
+//                profile` marked where the program did not
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@
 #include <string_view>
 
 namespace foreshard::traces {
+
+constexpr std::string_view kMarkedStep = "foreshard step";  // its number follows
 
 struct Annotation {
   std::string_view unit;   // "root" where FSDP means it, empty where none is meant

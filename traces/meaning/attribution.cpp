@@ -110,6 +110,7 @@ class HostSweep {
     StringId unit, phase, name;
     std::uint32_t owner;
   };
+  static constexpr Open kNothing{0, 0, 0, 0, kNoEvent};
 
   Open around(std::int64_t time_ns);
   void visit(std::uint32_t index);
@@ -147,7 +148,7 @@ void HostSweep::sweep(std::size_t lane, std::span<const std::uint32_t> order,
 // What is open at this moment, with the unit's own work where nothing else names a unit.
 HostSweep::Open HostSweep::around(std::int64_t time_ns) {
   while (!open_.empty() && open_.back().end_ns <= time_ns) open_.pop_back();
-  Open out = open_.empty() ? Open{0, 0, 0, 0, kNoEvent} : open_.back();
+  Open out = open_.empty() ? kNothing : open_.back();
   if (out.unit == 0) out.unit = scopes_.current().unit;
   if (out.phase == 0) out.phase = scopes_.current().phase;
   return out;
@@ -172,7 +173,9 @@ StringId HostSweep::module_unit(const Event& event, const EventLinks& links) con
 void HostSweep::visit(std::uint32_t index) {
   Event& event = imported_.events[index];
   EventLinks& links = imported_.links[index];
-  Open now = around(event.start_ns);
+  // Steps begin and end within other ranges, too, and have no unit or phase of their own.
+  const bool is_step = event.kind == EventKind::range && meanings_[event.name].step != kNone;
+  Open now = is_step ? kNothing : around(event.start_ns);
   if (event.kind == EventKind::range || event.kind == EventKind::host) use_meaning(event, now);
   if (!modules_.empty() && now.unit == 0) now.unit = module_unit(event, links);
   if (event.kind == EventKind::stack && now.phase == 0) now.phase = meanings_[event.name].phase;
@@ -195,7 +198,7 @@ void HostSweep::visit(std::uint32_t index) {
   }
   now.end_ns = event.end_ns;
   if (event.kind != EventKind::runtime && event.kind != EventKind::stack) now.name = event.name;
-  if (event.end_ns > event.start_ns) open_.push_back(now);
+  if (!is_step && event.end_ns > event.start_ns) open_.push_back(now);
 }
 
 // Gives kernels the cost keys of the operators that launched them.

@@ -1,15 +1,29 @@
 #include "traces/meaning/named_steps.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
+#include "traces/meaning/annotations.hpp"
+
 namespace foreshard::traces {
+namespace {
+
+enum class Origin : std::uint8_t { pytorch_profiler, program, foreshard_profile };
+
+Origin origin_of(std::string_view name) {
+  if (name.starts_with("ProfilerStep#")) return Origin::pytorch_profiler;
+  return name.starts_with(kMarkedStep) ? Origin::foreshard_profile : Origin::program;
+}
+
+}  // namespace
 
 std::vector<Step> steps_of_names(std::vector<Step> named, const Strings& strings) {
-  const auto is_others = [&](const Step& step) {
-    return !strings[step.label].starts_with("ProfilerStep#");
-  };
-  if (!std::ranges::all_of(named, is_others)) std::erase_if(named, is_others);
+  const auto origin = [&](const Step& step) { return origin_of(strings[step.label]); };
+  if (!named.empty()) {
+    const Origin first = origin(*std::ranges::min_element(named, {}, origin));
+    std::erase_if(named, [&](const Step& step) { return origin(step) != first; });
+  }
   std::ranges::stable_sort(named, [](const Step& a, const Step& b) {
     return std::tuple(a.start_ns, -a.end_ns) < std::tuple(b.start_ns, -b.end_ns);
   });

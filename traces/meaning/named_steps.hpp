@@ -4,7 +4,8 @@
 // Names may occur again, in each epoch or cycle, and may count from 0, which is no step in a trace.
 // The number of a step is therefore the one of its name where that is larger than the number of the step
 // before it, and otherwise one more than that; its label is the name. What lies within a step is none of
-// its own. Where PyTorch's profiler has named steps, no other names count.
+// its own. Where PyTorch's profiler has named steps, no other names count; where the program has, not those
+// that `foreshard profile` has marked.
 #pragma once
 
 #include <cstdint>

@@ -8,9 +8,13 @@
 #include <QThreadPool>
 #include <atomic>
 #include <exception>
+#include <new>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
+
+#include "models/base/error.hpp"
 
 namespace foreshard::gui {
 
@@ -65,6 +69,21 @@ class BackgroundTask : public QRunnable {
 template <class Work>
 auto in_background(Work work, QThreadPool& pool = *QThreadPool::globalInstance()) {
   return (new BackgroundTask<Work>(std::move(work)))->start(pool);
+}
+
+// What finished work made. Where it threw, as for want of memory, an error if that can be its result, else nothing.
+template <class T>
+std::optional<T> result_of(QFuture<T> finished) {
+  std::string why;
+  try {
+    return finished.takeResult();
+  } catch (const std::bad_alloc&) {
+    why = "there is not enough memory for it";
+  } catch (const std::exception& thrown) {
+    why = thrown.what();
+  }
+  if constexpr (std::is_constructible_v<T, tl::unexpected<Error>>) return T(fail("", "", why));
+  return std::nullopt;
 }
 
 }  // namespace foreshard::gui

@@ -27,7 +27,8 @@ enum class Overtaken : std::uint8_t { dropped, used };
 template <class T>
 class NewestResult {
  public:
-  // `use` gets each result that is still wanted; `changed` is called when work begins and ends.
+  // `use` gets each result that is still wanted; `changed` is called when work begins and ends. Of work that throws
+  // there is no result, or an error.
   NewestResult(QObject* owner, std::function<void(T)> use, std::function<void()> changed,
                Overtaken overtaken = Overtaken::dropped)
       : owner_(owner),
@@ -76,7 +77,7 @@ class NewestResult {
     auto* watcher = new QFutureWatcher<T>(owner_);
     QObject::connect(watcher, &QFutureWatcher<T>::finished, owner_, [this, watcher] {
       watcher->deleteLater();
-      finish(watcher->future().takeResult());
+      finish(result_of(watcher->future()));
     });
     watcher->setFuture(in_background(
         [work = std::move(work), is_unwanted = is_unwanted_] { return work(*is_unwanted); },
@@ -84,11 +85,11 @@ class NewestResult {
     changed_();
   }
 
-  void finish(T result) {
+  void finish(std::optional<T> result) {
     is_running_ = false;
     const bool is_wanted = !*is_unwanted_;
     if (next_) start(*std::exchange(next_, std::nullopt));
-    if (is_wanted) use_(std::move(result));
+    if (is_wanted && result) use_(*std::move(result));
     if (!is_busy()) changed_();
   }
 

@@ -188,6 +188,7 @@ BlockMap block_map(const traces::Trace& trace, const AllocatorState& state) {
     pool.name.replace(QLatin1Char('_'), QLatin1Char('-'));
     map.pools.push_back(std::move(pool));
   }
+  if (map.misfits > map.live_blocks()) map.pools.clear();
   std::stable_sort(map.pools.begin(), map.pools.end(),
                    [](const MapPool& a, const MapPool& b) { return a.reserved > b.reserved; });
   return map;

@@ -34,6 +34,7 @@ struct MapPool {
 struct BlockMap {
   std::vector<MapPool> pools;  // largest first
   std::int64_t misfits = 0;    // live blocks that lie in no segment, in damaged recordings
+  // No pools where most blocks are such: the recording knows how much was reserved, but not where.
 
   std::int64_t segments() const;
   std::int64_t live_blocks() const;

@@ -73,8 +73,8 @@ QString peak_text(const MemoryMoment& moment, const std::vector<Holder>& holders
 }
 
 // "Of 6.53 GiB reserved but free, 6.00 GiB lie in other pools than compute's."
-QString unused(const BlockMap& map) {
-  std::int64_t free = 0, elsewhere = 0;
+QString unused(const MemoryMoment& moment, const BlockMap& map) {
+  std::int64_t free = map.pools.empty() ? moment.reserved - moment.allocated : 0, elsewhere = 0;
   for (const MapPool& pool : map.pools) {
     const std::int64_t of_pool = pool.reserved - pool.allocated - pool.awaiting_free;
     free += of_pool;
@@ -93,7 +93,7 @@ MemoryAnswer memory_answer(const MemoryCurve& curve, const MemoryKnowledge& know
   MemoryAnswer answer;
   const std::int64_t reserved = curve.peak_reserved(), allocated = curve.allocated(curve.peak());
   const QString why = peak_text(at_peak, holders_of(at_peak, known.explanation));
-  answer.detail = QStringList{why, unused(map)}.join(QLatin1Char(' ')).trimmed();
+  answer.detail = QStringList{why, unused(at_peak, map)}.join(QLatin1Char(' ')).trimmed();
   if (known.explanation != nullptr) {
     answer.explanation = QString::fromStdString(simulator::peak_sentence(*known.explanation));
   }

@@ -1,5 +1,6 @@
 #include "gui/models/session/loader.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -23,11 +24,13 @@ Loader::~Loader() {
 }
 
 void Loader::open(const std::string& path, const Steps& steps) {
-  queue_.push_back({path, steps, false});
+  queue_.insert(std::ranges::find_if(queue_, &Request::is_quiet), {path, steps, false});
   start_next();
 }
 
 void Loader::reload(const Document& document, bool quietly) {
+  const bool is_waiting = std::ranges::find(queue_, document.path, &Request::path) != queue_.end();
+  if (quietly && is_waiting) return;
   const Steps steps = document.part ? Steps(document.part->steps) : std::nullopt;
   queue_.push_back({document.path, steps, quietly});
   start_next();
@@ -62,7 +65,7 @@ Loader::Outcome Loader::read(const Request& request, Progress& progress,
   };
   options.stop = stop;
   options.steps = request.steps;
-  return std::make_shared<const Result<DocumentPtr>>(open_document(request.path, options));
+  return open_document(request.path, options);
 }
 
 void Loader::start_next() {
@@ -74,7 +77,7 @@ void Loader::start_next() {
   stop_ = std::stop_source();
   watcher_ = std::make_unique<QFutureWatcher<Outcome>>();
   connect(watcher_.get(), &QFutureWatcher<Outcome>::finished, this,
-          [this] { take(watcher_->result()); });
+          [this] { take(*result_of(watcher_->future())); });
   watcher_->setFuture(
       in_background([request = request_, progress = progress_, stop = stop_.get_token()] {
         return read(request, *progress, stop);
@@ -83,14 +86,15 @@ void Loader::start_next() {
   Q_EMIT progressed();
 }
 
-void Loader::take(const Outcome& outcome) {
+void Loader::take(Outcome outcome) {
   watcher_.release()->deleteLater();  // its signal is being handled
   is_reading_ = false;
   const bool was_quiet = request_.is_quiet;
-  if (*outcome) {
-    Q_EMIT opened(**outcome);
+  if (outcome) {
+    Q_EMIT opened(*outcome);
   } else if (!was_quiet) {
-    Q_EMIT failed(outcome->error());
+    if (outcome.error().file.empty()) outcome.error().file = request_.path;
+    Q_EMIT failed(outcome.error());
   }
   start_next();
   if (is_busy()) return;

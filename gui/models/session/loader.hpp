@@ -31,8 +31,10 @@ class Loader : public QObject {
 
   using Steps = std::optional<traces::StepRange>;  // nothing: all
 
+  // Files come in the order in which they were asked for, but those that are followed wait for the others.
   void open(const std::string& path, const Steps& steps = {});
-  // `quietly`: of a recording that is followed; its failure is no news, as it may be just being written.
+  // `quietly`: of a recording that is followed; its failure is no news, as it may be just being written. It is read
+  // once more, however often it grows while others are read.
   void reload(const Document& document, bool quietly);
   void cancel();  // all that has not come yet
 
@@ -56,11 +58,11 @@ class Loader : public QObject {
     std::atomic<std::int64_t> done{0}, total{0};
     std::atomic<bool> counts_events{false};
   };
-  using Outcome = std::shared_ptr<const Result<DocumentPtr>>;
+  using Outcome = Result<DocumentPtr>;
 
   static Outcome read(const Request& request, Progress& progress, const std::stop_token& stop);
   void start_next();
-  void take(const Outcome& outcome);
+  void take(Outcome outcome);
 
   std::deque<Request> queue_;
   Request request_;

@@ -100,17 +100,6 @@ QString why_incomplete(const Document& document) {
   return tr("This run was stopped: %1").arg(where_it_ends(document));
 }
 
-// Records that were to be there and are not; what an importer leaves out on purpose is not lost.
-std::int64_t lost_records(const Document& document) {
-  const auto& dropped = document.trace->dropped;
-  if (document.kind == traces::RecordingKind::fst) return document.analysis->dropped_records;
-  std::int64_t lost = 0;
-  for (const auto& [reason, count] : dropped) {
-    if (reason.find("damaged") != std::string::npos) lost += count;
-  }
-  return lost;
-}
-
 QString part_text(const OpenPart& part) {
   const auto& [steps, recorded] = part;
   if (steps.first == steps.last) {
@@ -178,6 +167,20 @@ QString error_text(const Error& error) {
   return tr("%1: %2 %3.").arg(name_of(error.file), text_of(error.field), text_of(error.message));
 }
 
+QString of_rank(const Document& document, int rank) {
+  return document.analysis->ranks.size() < 2 ? QString() : tr(" \u00b7 rank %1").arg(rank);
+}
+
+std::int64_t lost_records(const Document& document) {
+  const auto& dropped = document.trace->dropped;
+  if (document.kind == traces::RecordingKind::fst) return document.analysis->dropped_records;
+  std::int64_t lost = 0;
+  for (const auto& [reason, count] : dropped) {
+    if (reason.find("damaged") != std::string::npos) lost += count;
+  }
+  return lost;
+}
+
 std::vector<Statement> warnings(const Document& document) {
   if (is_empty(document)) {
     return {{Role::warn,
@@ -199,7 +202,7 @@ std::vector<Statement> warnings(const Document& document) {
 
 std::vector<Statement> status_of(const Document& document) {
   std::vector<Statement> all;
-  const std::int64_t lost = document.analysis->dropped_records;
+  const std::int64_t lost = lost_records(document);
   const bool is_complete = document.trace->complete;
   if (document.part) all.push_back({Role::warn, part_text(*document.part)});
   const bool has_losses = !document.trace->losses.empty();

@@ -27,7 +27,13 @@ QString error_text(const Error& error);
 // Nothing where all is well.
 std::vector<Statement> warnings(const Document& document);
 
-// The same for the status bar, shorter: completeness, dropped records, sources of costs.
+// " · rank 3" behind the title of what is of one rank, where the document has several.
+QString of_rank(const Document& document, int rank);
+
+// Records that were to be there and are not; what an importer leaves out on purpose is not lost.
+std::int64_t lost_records(const Document& document);
+
+// The same as warnings() for the status bar, shorter: completeness, dropped records, sources of costs.
 std::vector<Statement> status_of(const Document& document);
 
 // What opening takes and what is there, where the former is more; nothing otherwise.

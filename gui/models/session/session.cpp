@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "gui/models/timeline/same_event.hpp"
+
 namespace foreshard::gui {
+
+Session::Session(QObject* parent) : QObject(parent) {
+  connect(&selection_, &Selection::event_changed, this, &Session::follow_selection);
+}
 
 DocumentPtr Session::current() const {
   return current_ < 0 ? nullptr : documents_[static_cast<std::size_t>(current_)];
@@ -17,11 +24,20 @@ void Session::add(DocumentPtr document) {
 }
 
 void Session::replace(int index, DocumentPtr document) {
-  documents_.at(static_cast<std::size_t>(index)) = std::move(document);
+  DocumentPtr& place = documents_.at(static_cast<std::size_t>(index));
+  std::optional<EventId> selected = selection_.event();
+  if (selected && selected->document == index) {
+    const auto there = same_event(*place->trace, selected->event, *document->trace);
+    selected = there ? std::optional(EventId{index, *there}) : std::nullopt;
+    selection_.select(std::nullopt);
+  }
+  place = std::move(document);
   Q_EMIT documents_changed();
-  if (index != current_) return;
-  measure();
-  Q_EMIT current_changed();
+  if (index == current_) {
+    measure();
+    Q_EMIT current_changed();
+  }
+  selection_.select(selected);
 }
 
 void Session::close(int index) {
@@ -32,6 +48,23 @@ void Session::close(int index) {
   current_ = -2;  // whichever is current now is another one
   Q_EMIT documents_changed();
   set_current(next);
+}
+
+void Session::follow_selection() {
+  const auto& selected = selection_.event();
+  if (!selected) return;
+  const traces::Trace& trace = *documents_[static_cast<std::size_t>(selected->document)]->trace;
+  const auto event = static_cast<std::size_t>(selected->event);
+  if (event >= trace.events.size()) return;
+  const std::int32_t lane = trace.events[event].lane;
+  selection_.set_rank(trace.lanes[static_cast<std::size_t>(lane)].rank);
+}
+
+// The rank that is shown is one that the current document has.
+void Session::choose_rank() {
+  const auto& ranks = current()->analysis->ranks;
+  const auto shown = std::ranges::find(ranks, selection_.rank(), &profiler::RankAnalysis::rank);
+  if (shown == ranks.end() && !ranks.empty()) selection_.set_rank(ranks.front().rank);
 }
 
 void Session::set_current(int index) {
@@ -61,6 +94,7 @@ void Session::measure() {
   everything_ = {0, 1'000'000'000};
   const DocumentPtr document = current();
   if (document == nullptr) return;
+  choose_rank();
   traces::Interval all{std::numeric_limits<std::int64_t>::max(),
                        std::numeric_limits<std::int64_t>::min()};
   const auto take = [&](std::int64_t start, std::int64_t end) {

@@ -13,7 +13,7 @@ namespace foreshard::gui {
 class Session : public QObject {
   Q_OBJECT
  public:
-  explicit Session(QObject* parent = nullptr) : QObject(parent) {}
+  explicit Session(QObject* parent = nullptr);
 
   // In the order of their chips; the first is the baseline that others are compared with.
   const std::vector<DocumentPtr>& documents() const { return documents_; }
@@ -21,8 +21,8 @@ class Session : public QObject {
   DocumentPtr current() const;
   int current_index() const { return current_; }
 
-  void add(DocumentPtr document);  // becomes the current one
-  void replace(int index, DocumentPtr document);
+  void add(DocumentPtr document);                 // becomes the current one
+  void replace(int index, DocumentPtr document);  // the same event stays selected
   void close(int index);
   void set_current(int index);
   // The prediction of the what-if panel: appended the first time, replaced from then on.
@@ -43,6 +43,8 @@ class Session : public QObject {
 
  private:
   void measure();  // the current document
+  void follow_selection();
+  void choose_rank();
 
   std::vector<DocumentPtr> documents_;
   int current_ = -1;

@@ -101,17 +101,20 @@ void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& ca
 }
 
 void add_work(const traces::Trace& trace, const Event& event, int rank, Card& card) {
+  const bool on_device = trace.lanes[static_cast<std::size_t>(event.lane)].device;
+  // A launch has the key of the work that it launched, which takes another time.
+  const bool is_work = on_device || event.kind == EventKind::host_compute;
   const double seconds = static_cast<double>(event.end_ns - event.start_ns) * 1e-9;
   CostKey key;
   const bool has_key = parse_cost_key(trace.strings[event.cost_key], key);
-  if (!has_key || simulator::is_transfer(key.op)) {
+  if (!has_key || !is_work || simulator::is_transfer(key.op)) {
     if (event.bytes > 0) card.facts.push_back({words("Bytes"), bytes_figure(event.bytes).text()});
     return;
   }
   const double operations = flops(key), bytes = bytes_moved(key);
   const bool is_arithmetic = simulator::is_arithmetic(key.op) && operations > 0;
-  const bool on_device = event.kind != EventKind::host_compute;
-  const std::optional<Machine> machine = on_device ? traces::recorded_machine(trace, rank) : std::nullopt;
+  const std::optional<Machine> machine =
+      on_device ? traces::recorded_machine(trace, rank) : std::nullopt;
   const double peak_flops = machine ? machine->peak_flops(key.dtype) : 0;
   const double peak_bytes = machine ? machine->memory_bandwidth : 0;
   if (is_arithmetic) {

@@ -123,16 +123,24 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
     DerivedRows derived = derive_rows(t, rank);
     add_derived(RowKind::phase, "Phase", std::move(derived.phases));
     add_derived(RowKind::unit, "Unit", std::move(derived.units));
-    // Host threads first, then streams by what they are for.
+    // Host threads first, then streams by what they are for; recordings of others have so many calls, one in the
+    // other, that their streams come first.
+    const bool has_calls = t.metadata.contains("source");
+    const auto place = [&](const auto& lane) {
+      return std::pair(has_calls && lane.first == RowKind::host, lane.first);
+    };
     std::vector<std::pair<RowKind, std::size_t>> lanes;
     for (std::size_t lane = 0; lane < t.lanes.size(); ++lane) {
       if (t.lanes[lane].rank == rank && ranges[lane].first < ranges[lane].end) {
         lanes.emplace_back(row_kind(t, t.lanes[lane], ranges[lane]), lane);
       }
     }
-    std::stable_sort(lanes.begin(), lanes.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(lanes, {}, place);
+    const auto add_exposed = [&] {
+      add_derived(RowKind::exposed, "Exposed", std::exchange(derived.exposed, {}));
+    };
     for (const auto& [kind, lane] : lanes) {
+      if (has_calls && kind == RowKind::host) add_exposed();
       const auto add_rows = [&, at = lane](RowKind row_kind, const std::string& title,
                                            const std::vector<std::vector<std::int32_t>>& rows) {
         int depth = 0;
@@ -149,7 +157,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
         add_rows(RowKind::ranges, "Ranges", by_depth(t, ranges[lane], is_range));
       }
     }
-    add_derived(RowKind::exposed, "Exposed", std::move(derived.exposed));
+    add_exposed();
     group.count = rows_.size() - group.first;
     choose_rows(rows_, group);
     groups_.push_back(std::move(group));

@@ -1,6 +1,7 @@
 #include "gui/models/timeline/row_text.hpp"
 
 #include "gui/models/base/units_text.hpp"
+#include "profiler/report/short_names.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -32,7 +33,7 @@ QString short_unit(const std::string& unit) {
 
 BoxText box_text(const Row& row, std::size_t item) {
   const traces::Trace& trace = row.trace();
-  const QString name = QString::fromStdString(trace.strings[row.name(item)]);
+  const QString name = QString::fromStdString(profiler::short_name(trace.strings[row.name(item)]));
   const traces::Interval span = row.span(item);
   switch (row.kind) {
     case RowKind::phase:

@@ -6,6 +6,7 @@
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/base/words.hpp"
 #include "gui/models/session/loss_words.hpp"
+#include "gui/models/session/sentences.hpp"
 #include "profiler/report/report_notes.hpp"
 #include "profiler/report/report_sentences.hpp"
 #include "profiler/report/short_names.hpp"
@@ -134,8 +135,8 @@ std::vector<Fact> recording_facts(const Document& document) {
     add(tr("Complete until"), time_figure(static_cast<double>(analysis.complete_until_ns)).text(),
         Role::warn);
   }
-  if (analysis.dropped_records > 0) {
-    add(tr("Records dropped"), count_figure(analysis.dropped_records).number, Role::warn);
+  if (const std::int64_t lost = lost_records(document); lost > 0) {
+    add(tr("Records dropped"), count_figure(lost).number, Role::warn);
   }
   if (analysis.missing_ranks > 0) {
     add(tr("Ranks missing"), count_figure(analysis.missing_ranks).number, Role::warn);

@@ -6,6 +6,7 @@
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/memory/memory_curves.hpp"
 #include "gui/models/memory/rank_memory.hpp"
+#include "gui/models/session/sentences.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
@@ -43,6 +44,7 @@ void MemoryStrip::show(const DocumentPtr& document, int rank) {
   is_busy_ = document != nullptr;
   if (!is_busy_) return watcher_.setFuture({});
   plot_.is_predicted = document->is_predicted();
+  title_ = tr("Memory") + of_rank(*document, rank);
   watcher_.setFuture(in_background([document, rank] {
     MemorySource source;
     source.trace = document->trace;
@@ -125,7 +127,7 @@ void MemoryStrip::paint(QPainter& painter, const QRectF& box, double left, const
 void MemoryStrip::paint_header(QPainter& painter, const QRectF& box, double left) const {
   SceneRow header;
   header.kind = SceneRow::Kind::section;
-  header.title = tr("Memory");
+  header.title = title_;
   header.is_open = !is_folded_;
   for (const MemoryCategory& layer : plot_.curve->layers()) {
     header.legend.push_back({layer.name, theme()[layer.role]});

@@ -54,6 +54,7 @@ class MemoryStrip : public QObject {
 
   MemoryPlot plot_;
   QFutureWatcher<Made> watcher_;
+  QString title_;
   bool is_folded_ = false;
   bool is_busy_ = false;
 };

@@ -49,7 +49,7 @@ double work_share(const LaneSet& lanes, const RowId& id, traces::Interval window
 
 RowFigures::RowFigures(QObject* parent) : QObject(parent) {
   connect(&watcher_, &QFutureWatcherBase::finished, this, [this] {
-    figures_ = watcher_.result();
+    if (auto made = result_of(watcher_.future())) figures_ = *std::move(made);
     is_busy_ = false;
     Q_EMIT changed();
     if (std::exchange(is_wanted_, false)) start();

@@ -2,12 +2,49 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "gui/models/base/in_background.hpp"
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/timeline/row_text.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+// Where a row is now that was of `before`, in which it may have had another number: documents are added, closed and
+// replaced in their places, and those that replace others have other rows. Nothing where it is gone.
+std::optional<RowId> row_now(RowId row, const SceneContent& before, const SceneContent& now) {
+  if (row.kind == RowId::Kind::units) return row;
+  const auto place = static_cast<std::size_t>(row.document);
+  const DocumentPtr& old = before.parts[place].document;
+  auto part = std::ranges::find(now.parts, old, &SceneContent::Part::document);
+  const bool is_replaced = part == now.parts.end() && now.parts.size() == before.parts.size();
+  if (is_replaced) part = now.parts.begin() + row.document;
+  if (part == now.parts.end()) return {};
+  row.document = static_cast<int>(part - now.parts.begin());
+  const LaneSet &from = *old->lanes, &to = *part->document->lanes;
+  if (&from == &to) return row;
+  if (row.kind == RowId::Kind::lane) {
+    const auto key = [](const Row& one) {
+      return std::tie(one.rank, one.kind, one.title, one.depth);
+    };
+    const auto same = std::ranges::find(to.rows(), key(from.rows()[row.index]), key);
+    row.index = static_cast<std::size_t>(same - to.rows().begin());
+    return same == to.rows().end() ? std::nullopt : std::optional(row);
+  }
+  if (row.kind == RowId::Kind::group) {
+    const auto same =
+        std::ranges::find(to.groups(), from.groups()[row.index].ranks, &RankGroup::ranks);
+    row.index = static_cast<std::size_t>(same - to.groups().begin());
+    return same == to.groups().end() ? std::nullopt : std::optional(row);
+  }
+  return row;
+}
+
+}  // namespace
+
 Scene::Scene(Session& session)
     : session_(session), content_(std::make_shared<const SceneContent>()) {
   connect(&gathering_, &QFutureWatcherBase::finished, this, [this] {
@@ -29,7 +66,34 @@ const Document& Scene::document(int index) const {
   return *content_->parts[static_cast<std::size_t>(index)].document;
 }
 
+// What the user folded, hid, pinned and moved stays so.
+void Scene::follow_rows(const SceneContent& before) {
+  const auto number_now = [&](std::int32_t number) -> std::optional<std::int32_t> {
+    const auto row = row_now(RowId::of(number), before, *content_);
+    return row ? std::optional(row->number()) : std::nullopt;
+  };
+  for (std::set<std::int32_t>* rows : {&toggled_, &hidden_}) {
+    for (const std::int32_t number : std::exchange(*rows, {})) {
+      if (const auto now = number_now(number)) rows->insert(*now);
+    }
+  }
+  for (const std::int32_t number : std::exchange(pinned_, {})) {
+    if (const auto now = number_now(number)) pinned_.push_back(*now);
+  }
+  for (const auto& [number, place] : std::exchange(moved_, {})) {
+    RowId beside = RowId::of(number);
+    const auto& rows =
+        before.parts[static_cast<std::size_t>(beside.document)].document->lanes->rows();
+    beside.index = std::min(static_cast<std::size_t>(place + 0.5), rows.size() - 1);
+    const auto now = number_now(number);
+    const auto its = row_now(beside, before, *content_);
+    if (!now || !its) continue;
+    moved_[*now] = static_cast<double>(its->index) + place - static_cast<double>(beside.index);
+  }
+}
+
 void Scene::take_documents() {
+  const std::shared_ptr<const SceneContent> before = content_;
   auto content = std::make_shared<SceneContent>();
   content->colouring = content_->colouring;
   const auto& documents = session_.documents();
@@ -40,19 +104,26 @@ void Scene::take_documents() {
   }
   content->current = session_.current_index();
   content_ = std::move(content);
+  follow_rows(*before);
   trace_paths();
   take_highlights();
   arrows_.reset();
   steps_.clear();
+  gather_units();
   const DocumentPtr current = session_.current();
-  is_gathering_ = current != nullptr;
-  if (!is_gathering_) return gathering_.setFuture({});
+  if (current == nullptr) return;
   for (const traces::Step& step : current->trace->steps) {
     const auto [known, is_new] =
         steps_.try_emplace(step.step, traces::Interval{step.start_ns, step.end_ns});
     known->second.start_ns = std::min(known->second.start_ns, step.start_ns);
     known->second.end_ns = std::max(known->second.end_ns, step.end_ns);
   }
+}
+
+void Scene::gather_units() {
+  const DocumentPtr current = session_.current();
+  is_gathering_ = current != nullptr;
+  if (!is_gathering_) return gathering_.setFuture({});
   const int rank = session_.selection().rank();
   gathering_.setFuture(in_background([current, rank] {
     return std::make_shared<const GatheredUnits>(gathered_units(*current->trace, rank));

@@ -94,6 +94,7 @@ class Scene : public QObject {
   QString card_text(EventId event) const;
 
   const std::shared_ptr<const SceneContent>& content() const { return content_; }
+  void gather_units();  // of the rank that is shown
   void next_colouring();
   // What a search found in a document: the rest is dimmed. Null: everything as it was.
   void show_hits(const DocumentPtr& document, std::shared_ptr<const Hits> hits);
@@ -106,6 +107,7 @@ class Scene : public QObject {
 
  private:
   const Document& document(int index) const;
+  void follow_rows(const SceneContent& before);
   void take_highlights();
   void trace_paths();
   bool is_open(const RowId& row) const;

@@ -3,6 +3,7 @@
 
 #include "gui/models/base/cost_words.hpp"
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/session/sentences.hpp"
 #include "gui/models/timeline/row_text.hpp"
 #include "gui/views/timeline/scene.hpp"
 
@@ -140,8 +141,8 @@ bool Scene::lay_out_block(int document_index, std::size_t block) {
 
 QString Scene::note_of(const Document& one) const {
   QStringList notes;
-  if (const std::int64_t dropped = one.analysis->dropped_records; dropped > 0) {
-    notes << tr("%1 records were dropped").arg(count_figure(dropped).text());
+  if (const std::int64_t lost = lost_records(one); lost > 0) {
+    notes << tr("%1 records were dropped").arg(count_figure(lost).text());
   }
   const bool has_kernels =
       one.kind != traces::RecordingKind::snapshot && one.kind != traces::RecordingKind::event_list;
@@ -175,6 +176,15 @@ void Scene::lay_out_group(int document_index, std::size_t index, bool is_one_of_
       notes << tr("%1 identical programs, drawn once").arg(group.ranks.size());
     }
     notes << note_of(one);
+    const auto is_hidden = [&](std::int32_t number) {
+      const RowId row = RowId::of(number);
+      return row.document == document_index && row.index >= group.first &&
+             row.index < group.first + group.count;
+    };
+    if (const auto hidden = std::ranges::count_if(hidden_, is_hidden); hidden > 0) {
+      notes << (hidden == 1 ? tr("1 row is hidden: Shift+H shows it")
+                            : tr("%1 rows are hidden: Shift+H shows them").arg(hidden));
+    }
     notes.removeAll(QString());
     header.note = notes.join(QStringLiteral(" \u00b7 "));
   }
@@ -253,7 +263,8 @@ void Scene::lay_out_units() {
   section.id = id.number();
   section.height = content_->height_of(id);
   section.is_open = is_open(id);
-  section.title = tr("Gathered units");
+  const Document& current = document(content_->current);
+  section.title = tr("Gathered units") + of_rank(current, session_.selection().rank());
   section.note = gathered.most == 1 ? tr("at most 1 unit at once")
                                     : tr("at most %1 units at once").arg(gathered.most);
   if (gathered.most_bytes > 0) {
@@ -268,7 +279,6 @@ void Scene::lay_out_units() {
   constexpr double kBelowHeader = 4;  // names are higher than low rows
   height_ += kBelowHeader;
   const bool is_low = units_shown_.size() > kFewUnits;
-  const Document& current = document(content_->current);
   for (const std::size_t unit : units_shown_) {
     id.kind = RowId::Kind::unit;
     id.document = content_->current;

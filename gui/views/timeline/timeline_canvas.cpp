@@ -42,7 +42,11 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   connect(&session.selection(), &Selection::range_changed, this, repaint);
   connect(&session.selection(), &Selection::cursor_changed, this, &TimelineCanvas::follow_cursor);
   connect(&session.selection(), &Selection::marks_changed, this, repaint);
-  connect(&session.selection(), &Selection::rank_changed, this, &TimelineCanvas::take_document);
+  connect(&session.selection(), &Selection::rank_changed, this, [this] {
+    scene_.gather_units();
+    memory_.show(session_.current(), session_.selection().rank());
+    lay_out();
+  });
   connect(&session, &Session::current_changed, this, &TimelineCanvas::take_document);
   connect(&session, &Session::documents_changed, this, &TimelineCanvas::take_document);
   connect(&Appearance::instance(), &Appearance::changed, this, &TimelineCanvas::take_appearance);
@@ -67,7 +71,6 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
 void TimelineCanvas::take_document() {
   hide_card();
   scene_.take_documents();
-  // A document that took another's place, as a what-if's does, may have fewer events.
   const auto& event = session_.selection().event();
   if (event && !scene_.has(*event)) session_.selection().select(std::nullopt);
   memory_.show(session_.current(), session_.selection().rank());
@@ -686,6 +689,7 @@ void TimelineCanvas::drag_to(QPointF at) {
       break;
     case Drag::range_start:
     case Drag::range_end: {
+      if (!selection.range()) break;  // Esc
       traces::Interval range = *selection.range();
       (drag_ == Drag::range_start ? range.start_ns : range.end_ns) = here;
       if (range.start_ns > range.end_ns) {  // the handles change places

@@ -46,9 +46,13 @@ std::vector<StripFigure> step_strip(const Document& document) {
         time_figure(static_cast<double>(step.busy_ns)).text());
   }
   if (const std::int64_t whole = std::max(step.step_ns, step.span_ns); whole > 0) {
-    const double share = static_cast<double>(step.exposed_ns) / static_cast<double>(whole);
-    add("Exposed communication", time_figure(static_cast<double>(step.exposed_ns)),
-        said(step.step_ns > 0 ? "%1 of the step" : "%1 of the span").arg(percent_text(share)));
+    if (step.lacks_communication) {
+      add("Exposed communication", {QStringLiteral("-"), {}}, said("no communication recorded"));
+    } else {
+      const double share = static_cast<double>(step.exposed_ns) / static_cast<double>(whole);
+      add("Exposed communication", time_figure(static_cast<double>(step.exposed_ns)),
+          said(step.step_ns > 0 ? "%1 of the step" : "%1 of the span").arg(percent_text(share)));
+    }
   }
   if (step.peak_reserved > 0) {
     QString capacity;

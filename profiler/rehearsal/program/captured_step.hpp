@@ -1,4 +1,4 @@
-// What the hooks of a rehearsal left of its last step (python/foreshard_rehearsal/capture.py), read and
+// What the hooks of a rehearsal left of its last step (profiler/hooks/foreshard_rehearsal/capture.py), read and
 // joined: a call of the device's, the operator that made it, and what PyTorch's profile says of both.
 #pragma once
 

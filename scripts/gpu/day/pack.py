@@ -8,7 +8,8 @@ import tempfile
 
 PROGRAMS = ("foreshard", "gpu_kernels_test", "gpu_agreement_test")
 MODULES = tuple(f"libforeshard_{name}.so" for name in ("cuda", "cudnn", "cupti", "injection"))
-TARGETS = ("foreshard", "gpu_tests", "foreshard_cuda", "foreshard_cudnn", "foreshard_cupti", "foreshard_injection")
+TARGETS = ("foreshard", "gpu_tests", "foreshard_cuda", "foreshard_cudnn", "foreshard_cupti", "foreshard_injection",
+           "foreshard_hooks")
 OF_DEBIAN = re.compile(r"lib(yaml-cpp|simdjson|sqlite3|gtest|fmt|boost|zstd)")
 # A reference's files, by its folder here.
 REFERENCES = {
@@ -40,6 +41,7 @@ def copy_programs(binaries, to):
             raise Unpackable(f"{binaries / name} is missing")
         shutil.copy(binaries / name, to)
         call(["strip", "--strip-unneeded", to / name])
+    shutil.copytree(binaries / "hooks", to / "hooks")
 
 
 def copy_libraries(to):

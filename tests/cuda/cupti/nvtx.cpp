@@ -1,5 +1,5 @@
-// The host's CUPTI as the library that NVTX_INJECTION64_PATH names: ranges that a thread pushes and pops
-// become markers.
+// The host's CUPTI as the library that NVTX_INJECTION64_PATH names: ranges become markers, those that a thread
+// pushes and pops and those that begin and end anywhere.
 #include <atomic>
 #include <vector>
 
@@ -10,20 +10,29 @@
 namespace foreshard::host_cuda {
 namespace {
 
+nvtxRangeId_t start(const char* name) {
+  static std::atomic<std::uint32_t> last{0};
+  const std::uint32_t range = ++last;
+  mark(range, CUPTI_ACTIVITY_FLAG_MARKER_START, name);
+  return range;
+}
+
+void end(nvtxRangeId_t range) {
+  mark(static_cast<std::uint32_t>(range), CUPTI_ACTIVITY_FLAG_MARKER_END, nullptr);
+}
+
 std::vector<std::uint32_t>& open_ranges() {
   thread_local std::vector<std::uint32_t> stack;
   return stack;
 }
 
 int push(const char* name) {
-  static std::atomic<std::uint32_t> last{0};
-  open_ranges().push_back(++last);
-  mark(last, CUPTI_ACTIVITY_FLAG_MARKER_START, name);
+  open_ranges().push_back(static_cast<std::uint32_t>(start(name)));
   return 0;
 }
 
 int pop() {
-  mark(open_ranges().back(), CUPTI_ACTIVITY_FLAG_MARKER_END, nullptr);
+  end(open_ranges().back());
   open_ranges().pop_back();
   return 0;
 }
@@ -41,6 +50,10 @@ extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
       callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) == 0) {
     return 0;
   }
+  *table[NVTX_CBID_CORE_RangeStartA] =
+      reinterpret_cast<NvtxFunctionPointer>(foreshard::host_cuda::start);
+  *table[NVTX_CBID_CORE_RangeEnd] =
+      reinterpret_cast<NvtxFunctionPointer>(foreshard::host_cuda::end);
   *table[NVTX_CBID_CORE_RangePushA] =
       reinterpret_cast<NvtxFunctionPointer>(foreshard::host_cuda::push);
   *table[NVTX_CBID_CORE_RangePop] =

@@ -1,5 +1,6 @@
 // `foreshard profile` from outside: programs on the host's CUDA, whose work is all in the trace.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -176,6 +177,95 @@ TEST_F(ProfileTest, WhatCuptiRefusesIsMissingAndSaidToBe) {
   const std::string kernels = std::to_string(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   const Outcome none = profile({kProgram, "50"}, {{"FORESHARD_HOST_CUPTI_REFUSES", kernels}});
   EXPECT_EQ(none.status, 1);
+}
+
+// PyTorch on the CPU, in a program whose only use of CUDA is to fill memory once a step.
+constexpr const char* kScript = R"(
+import ctypes, os, sys, torch
+cuda = ctypes.CDLL(os.environ["HOST_CUDA"])
+torch.cuda.is_initialized = lambda: True
+memory, stream = ctypes.create_string_buffer(512), ctypes.c_void_p()
+cuda.cudaStreamCreateWithPriority(ctypes.byref(stream), 1, 0)
+def fill():
+    cuda.cudaMemsetAsync(memory, 0, ctypes.c_size_t(512), stream)
+    cuda.cudaStreamSynchronize(stream)
+fill()
+model, second = torch.nn.Linear(4, 4), torch.nn.Linear(2, 2)
+optimizer, other = torch.optim.AdamW(model.parameters()), torch.optim.SGD(second.parameters())
+update = optimizer.step
+if "compiled" in sys.argv: update = torch.compile(optimizer.step, backend="eager")
+for step in range(5):
+    if "own" in sys.argv: mark = torch.cuda.nvtx.range_start(f"train_step {step}")
+    fill()
+    model(torch.ones(2, 4)).sum().backward()
+    update()
+    other.step()
+    optimizer.zero_grad()
+    if "own" in sys.argv: torch.cuda.nvtx.range_end(mark)
+fill()
+if "compiled" in sys.argv: print(torch._dynamo.utils.counters["frames"]["total"], "functions compiled")
+)";
+
+class ProfiledPyTorch : public ProfileTest {
+ protected:
+  void SetUp() override {
+    const char* const named = std::getenv("FORESHARD_TORCH_PYTHON");
+    if (named == nullptr) GTEST_SKIP() << "needs FORESHARD_TORCH_PYTHON, a Python with PyTorch";
+    python_ = named;
+    place_.write("train.py", kScript);
+  }
+  Outcome train(const std::vector<std::string>& arguments, std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"profile", "-o", "out.fst"});
+    options.insert(options.end(), {"--", python_, "train.py"});
+    options.insert(options.end(), arguments.begin(), arguments.end());
+    return place_.run(options, {{"FORESHARD_MODULES", FORESHARD_EMULATED_MODULES},
+                                {"HOST_CUDA", FORESHARD_HOST_CUDA}});
+  }
+  // "NUMBER LABEL: FILLS" of each step.
+  std::vector<std::string> steps() const {
+    const Trace all = trace();
+    std::vector<std::string> out;
+    for (const traces::Step& step : all.steps) {
+      const auto fills = std::ranges::count_if(all.events, [&](const traces::Event& e) {
+        return e.step == step.step && all.strings[e.name] == "Memset (Device)";
+      });
+      out.push_back(std::to_string(step.step) + " " + all.strings[step.label] + ": " +
+                    std::to_string(fills));
+    }
+    return out;
+  }
+
+  std::string python_;
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(ProfiledPyTorch, HasTheStepsOfItsFirstOptimizer) {
+  const Outcome outcome = train({});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(steps(), (Texts{"2 foreshard step 2: 1", "3 foreshard step 3: 1",
+                            "4 foreshard step 4: 1", "5 foreshard step 5: 1"}));
+  EXPECT_TRUE(trace().dropped.empty());
+  const Outcome inspected = place_.run({"inspect", "out.fst"});
+  EXPECT_NE(inspected.out.find("A steady step takes "), std::string::npos) << inspected.out;
+}
+
+TEST_F(ProfiledPyTorch, HasNoMoreCompiledForTheSakeOfMarks) {
+  const Outcome without = train({"compiled"}, {"--no-steps"}), with = train({"compiled"});
+  EXPECT_EQ(steps().size(), 4u);
+  EXPECT_NE(with.out.find("functions compiled"), std::string::npos) << with.err;
+  EXPECT_EQ(with.out, without.out);
+}
+
+TEST_F(ProfiledPyTorch, HasItsOwnStepsWhereItMarksThem) {
+  train({"own"});
+  EXPECT_EQ(steps(), (Texts{"1 train_step 0: 1", "2 train_step 1: 1", "3 train_step 2: 1",
+                            "4 train_step 3: 1", "5 train_step 4: 1"}));
+}
+
+TEST_F(ProfiledPyTorch, HasNoStepsWhereNoneAreAskedFor) {
+  train({}, {"--no-steps"});
+  EXPECT_EQ(steps(), Texts());
 }
 
 TEST_F(ProfileTest, CountsWhatFoundNoRoom) {

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 """Writes what PyTorch's CUDA allocator is asked for in the third training step of a Llama whose blocks torch.compile
-compiled, one rank of 8 under FSDP2 (the process group is torch's "fake" backend, so one process is enough).
+compiled, one rank of 8 under FSDP2 (the process group is torch's "fake" backend, so one process is enough); and how
+many bytes the fused kernels of what was compiled move, as Inductor counts them: what each reads and writes, once.
 
-    record.py NAME LAYERS CHECKPOINTING QUERIES LOSS > NAME.csv
+    record.py NAME LAYERS CHECKPOINTING QUERIES LOSS [FLOAT8] > NAME.csv
 
-CHECKPOINTING: none, selective (every second aten.mm and attention are saved) or full. QUERIES: repeated (keys and
-values are expanded to all heads) or grouped. LOSS: whole or compiled. Needs PyTorch 2.11 and a device, or a CUDA
-runtime that succeeds at everything and computes nothing: the host alone decides what is requested.
+CHECKPOINTING: none, selective (every second aten.mm, attention and float8's maxima are saved) or full. QUERIES: repeated (keys and
+values are expanded to all heads) or grouped. LOSS: whole or compiled. FLOAT8: a recipe of torchao 0.17 (tensorwise,
+rowwise, rowwise_with_gw_hp) for the linears of blocks. Needs PyTorch 2.11 and a device, or a CUDA runtime that succeeds
+at everything and computes nothing: the host alone decides what is requested.
 """
 import collections, sys
 import torch, torch.distributed as dist, torch.nn as nn, torch.nn.functional as F
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+from torch._inductor.graph import GraphLowering
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 
-name, layers, checkpointing, queries, loss_kind = sys.argv[1:]
+name, layers, checkpointing, queries, loss_kind, *recipe = sys.argv[1:]
 B, S, D, H, K, d, INNER, V, RANKS = 1, 8192, 4096, 32, 8, 128, 14336, 128256, 8     # Llama-3.1-8B
 aten = torch.ops.aten
 
@@ -78,7 +81,7 @@ def contexts():
 
     def policy(ctx, op, *args, **kwargs):
         seen[op, ctx.is_recompute] += 1
-        saves = op is aten._scaled_dot_product_flash_attention.default or op is aten.mm.default and seen[op, ctx.is_recompute] % 2
+        saves = op in (aten._scaled_dot_product_flash_attention.default, aten.max.default) or op is aten.mm.default and seen[op, ctx.is_recompute] % 2
         return CheckpointPolicy.MUST_SAVE if saves else CheckpointPolicy.PREFER_RECOMPUTE
     return create_selective_checkpoint_contexts(policy)
 
@@ -87,10 +90,21 @@ def cross_entropy(logits, targets):
     return F.cross_entropy(logits.float(), targets.flatten())
 
 
+def compile_to_module(graph, compiler=GraphLowering.compile_to_module):
+    global moved
+    module = compiler(graph)
+    moved += sum(kernel.get_read_write_buffers_sizes() for kernel in graph.scheduler.nodes if not kernel.is_extern())
+    return module
+
+
+moved, GraphLowering.compile_to_module = 0, compile_to_module
 torch.backends.cuda.enable_cudnn_sdp(False)
 dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=RANKS)
 with torch.device("meta"):
     model = Llama()
+if recipe:
+    from torchao.float8 import Float8LinearConfig, convert_to_float8_training
+    convert_to_float8_training(model, config=Float8LinearConfig.from_recipe_name(*recipe), module_filter_fn=lambda _, path: path != "output")
 mesh = dist.init_device_mesh("cuda", (RANKS,))
 policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
 for i, block in enumerate(model.layers):
@@ -111,6 +125,7 @@ for step in range(3):
     optimizer.step()
 requests = collections.Counter(e["size"] for e in torch.cuda.memory._snapshot()["device_traces"][0] if e["action"] == "alloc")
 print("bytes,requests")
+print(f"moved,{moved}")
 print(f"peak,{torch.cuda.memory_stats()['requested_bytes.all.peak']}")
 for size, number in sorted(requests.items()):
     print(f"{size},{number}")

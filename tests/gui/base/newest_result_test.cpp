@@ -51,6 +51,24 @@ TEST_F(NewestResultTest, WhatIsOvertakenCanBeUsed) {
   EXPECT_EQ(results_of_fifty(Overtaken::used), (std::vector<int>{1, 50}));
 }
 
+TEST_F(NewestResultTest, WorkThatThrowsHasAnErrorOrNoResult) {
+  std::vector<int> used;
+  NewestResult<int> number(
+      &owner, [&](int result) { used.push_back(result); }, [&] { ++changes; });
+  number.request([]() -> int { throw std::bad_alloc(); });
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !number.is_busy(); }));
+  number.request([] { return 3; });
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !number.is_busy(); }));
+  EXPECT_EQ(used, std::vector<int>{3});
+
+  std::string error;
+  NewestResult<Result<int>> result(
+      &owner, [&](Result<int> one) { error = one ? "" : one.error().text(); }, [] {});
+  result.request([]() -> Result<int> { throw std::bad_alloc(); });
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !result.is_busy(); }));
+  EXPECT_EQ(error, "there is not enough memory for it");
+}
+
 TEST_F(NewestResultTest, WhatIsForgottenIsNotUsedAndCanSeeIt) {
   bool is_used = false;
   const auto has_seen = std::make_shared<Gate>();

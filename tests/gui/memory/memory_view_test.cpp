@@ -298,6 +298,16 @@ TEST_F(MemoryViewTest, AHistoryOfTheAllocatorIsReplayed) {
   EXPECT_FALSE(found.changes.empty());
 }
 
+// 38 of 64 MiB, as `foreshard inspect` has it; the profiler does not say where they lie.
+TEST_F(MemoryViewTest, ARecordingWithoutSegmentsKnowsWhatIsFreeButNotWhere) {
+  const auto document = open_document(FORESHARD_SOURCE_DIR "/traces/samples/drawn_gpu");
+  ASSERT_TRUE(document) << document.error().text();
+  session.add(*document);
+  wait_for(view);
+  EXPECT_TRUE(sentence().detail.contains(QStringLiteral("26.00 MiB are reserved but free")))
+      << qPrintable(sentence().detail);
+}
+
 TEST_F(MemoryViewTest, EveryRecordingOfTheSamplesIsShown) {
   for (const char* name :
        {"run.fst.gz", "out_of_memory.fst.gz", "drawn_gpu", "pytorch_cpu", "snapshot.pickle"}) {

@@ -34,6 +34,16 @@ TEST(Sentences, AWholeTraceHasNothingToWarnOf) {
   EXPECT_EQ(status.front().state, Role::ok);
 }
 
+TEST(Sentences, WhatAnImporterLeavesOutIsNotLost) {
+  const auto read = traces::read_trace(FORESHARD_SOURCE_DIR "/traces/samples/drawn_gpu");
+  ASSERT_TRUE(read);
+  traces::Trace trace = *read;
+  trace.dropped["flow events"] = 3737;
+  Document document = *shown(std::move(trace));
+  document.kind = traces::RecordingKind::kineto;
+  EXPECT_EQ(text(status_of(document).front().text), "Complete, nothing dropped");
+}
+
 TEST(Sentences, AnEmptyTraceWasRecordedWithoutAStep) {
   EXPECT_EQ(only_warning({}), "run.fst holds no events. It was recorded, but no step finished.");
 }

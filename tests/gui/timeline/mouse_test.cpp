@@ -57,6 +57,17 @@ TEST_F(TimelineMouse, TheRulerSelectsARangeWhoseHandlesDrag) {
   EXPECT_NEAR(static_cast<double>(selection().range()->end_ns), 700e3, 1e3);
 }
 
+TEST_F(TimelineMouse, EscapeEndsTheDragOfAHandle) {
+  const double y = canvas().ruler_box().center().y();
+  drag(Qt::LeftButton, Qt::NoModifier, at(200, y), at(400, y));
+  QTest::mousePress(viewport(), Qt::LeftButton, Qt::NoModifier, at(400, y));
+  move(Qt::LeftButton, Qt::NoModifier, at(450, y));
+  key(Qt::Key_Escape);
+  move(Qt::LeftButton, Qt::NoModifier, at(500, y));
+  EXPECT_FALSE(selection().range());
+  QTest::mouseRelease(viewport(), Qt::LeftButton, Qt::NoModifier, at(500, y));
+}
+
 TEST_F(TimelineMouse, MarksAreDraggedAndDroppedOffTheRuler) {
   const double y = canvas().ruler_box().center().y();
   selection().set_marks({us(300), us(500)});
@@ -99,8 +110,8 @@ TEST_F(TimelineMouse, ADoubleClickFitsAnEventAndOnEmptySpaceTheStep) {
 
 TEST_F(TimelineMouse, TheMinimapMovesTheWindowAndItsEdges) {
   const auto on_map = [&](std::int64_t microseconds) {  // 1900 over the lanes' width
-    return QPoint(static_cast<int>(kHeaderWidth + static_cast<double>(microseconds) *
-                                                      (axis().width() - 1) / 1900),
+    return QPoint(static_cast<int>(kHeaderWidth +
+                                   static_cast<double>(microseconds) * (axis().width() - 1) / 1900),
                   static_cast<int>(canvas().minimap_box().center().y()));
   };
   axis().show({us(400), us(800)});
@@ -124,7 +135,8 @@ TEST_F(TimelineMouse, TheCursorFollowsAndTheCardComesAfterAWhile) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return !canvas().card_box().isEmpty(); }, 1000));
   EXPECT_DOUBLE_EQ(canvas().card_box().width(), 262);
   EXPECT_TRUE(QRectF(viewport()->rect()).contains(canvas().card_box()));
-  EXPECT_FALSE(canvas().card_box().intersects(canvas().event_box({0, event("matmul", "layers.0")})));
+  EXPECT_FALSE(
+      canvas().card_box().intersects(canvas().event_box({0, event("matmul", "layers.0")})));
   key(Qt::Key_Escape);
   EXPECT_TRUE(canvas().card_box().isEmpty());
 }

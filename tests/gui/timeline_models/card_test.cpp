@@ -79,6 +79,16 @@ TEST(Card, RatesAreRelativeToWhatTheDeviceCanDo) {
   EXPECT_TRUE(fact(moves, "Memory rate").endsWith(QStringLiteral("above the data sheet's")))
       << qPrintable(fact(moves, "Memory rate"));
 
+  product.lane = 0;
+  product.kind = traces::EventKind::host;  // which launches it
+  trace.events = {product};
+  const LaneSet launches(std::make_shared<const traces::Trace>(trace));
+  for (const char* label : {"FLOPs", "Achieved", "Memory rate", "Bound by"}) {
+    EXPECT_EQ(fact(card_of(launches, 0, false), label), QString()) << label;
+  }
+  product.lane = 1;
+  product.kind = traces::EventKind::compute;
+  trace.events = {product};
   trace.metadata["device.0"] = "Some device";  // that the catalogue lacks
   const LaneSet unknown(std::make_shared<const traces::Trace>(trace));
   EXPECT_EQ(fact(card_of(unknown, 0, false), "Achieved"), QStringLiteral("458.1 TFLOP/s"));

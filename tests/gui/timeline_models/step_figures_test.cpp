@@ -40,6 +40,20 @@ TEST(StepFigures, WithoutStepsTellTheSpanAndHowBusyItIs) {
   EXPECT_LE(figures.busy_ns, span);
 }
 
+TEST(StepFigures, LackCommunicationThatSeveralRanksMustHaveHad) {
+  traces::Trace trace = traces::sample_trace();
+  const auto lack = [&](const char* ranks) {
+    trace.metadata["ranks"] = ranks;
+    return step_figures(trace, profiler::analyse(trace)).lacks_communication;
+  };
+  EXPECT_FALSE(lack("8"));
+  trace.events.update_all([](traces::Event& event) {
+    if (event.kind == traces::EventKind::communication) event.kind = traces::EventKind::compute;
+  });
+  EXPECT_TRUE(lack("8"));
+  EXPECT_FALSE(lack("1"));
+}
+
 TEST(StepFigures, OfAnEmptyTraceAreUnknown) {
   const traces::Trace trace;
   const StepFigures figures = step_figures(trace, profiler::analyse(trace));

@@ -9,11 +9,12 @@ import tempfile
 import types
 import unittest
 
-HOOKS = pathlib.Path(__file__).resolve().parents[3] / "profiler/rehearsal/python"
+HOOKS = pathlib.Path(__file__).resolve().parents[3] / "profiler/hooks"
 sys.path.insert(0, str(HOOKS))
 os.environ["FORESHARD_REHEARSAL_RANKS"] = "8"
 
-from foreshard_rehearsal import imports, kinds, routing, store, user_code  # noqa: E402
+from foreshard_hooks import imports  # noqa: E402
+from foreshard_rehearsal import kinds, routing, store, user_code  # noqa: E402
 
 
 class Store:
@@ -167,7 +168,7 @@ class AnInterpreter(unittest.TestCase):
 
     def test_the_users_own_sitecustomize_runs(self):
         done, record = self.run_script(
-            "import builtins, sys; print(builtins.own, [p for p in sys.path if 'rehearsal/python' in p])",
+            "import builtins, sys; print(builtins.own, [p for p in sys.path if 'profiler/hooks' in p])",
             own_site="import builtins; builtins.own = 'own'",
         )
         self.assertEqual((done.stdout, done.stderr), ("own []\n", ""))

@@ -53,9 +53,9 @@ TEST(CostTable, ReadsWhatItWrites) {
 
 TEST(CostTable, RanksThatShareCoresReachTheirShareOfThePeak) {
   const double best = 2.0 * 512 * 384 * 384 / 1'500'000;  // of one thread with a core of its own
-  EXPECT_DOUBLE_EQ(table_costs(example(), 2)->peak_flops_per_ns(DType::fp32), best);
-  EXPECT_DOUBLE_EQ(table_costs(example(), 1)->peak_flops_per_ns(DType::fp32), 2 * best);
-  EXPECT_DOUBLE_EQ(table_costs(example(), 8)->peak_flops_per_ns(DType::fp32), best / 4);
+  EXPECT_DOUBLE_EQ(table_costs(example(), 2)->platform.peak(DType::fp32), best);
+  EXPECT_DOUBLE_EQ(table_costs(example(), 1)->platform.peak(DType::fp32), 2 * best);
+  EXPECT_DOUBLE_EQ(table_costs(example(), 8)->platform.peak(DType::fp32), best / 4);
 }
 
 TEST(CostTable, SaysBeforehandThatItsFileCouldNotBeRead) {
@@ -200,8 +200,8 @@ TEST(TableCosts, ThreadsThatNoRecordingHasDivideTheWork) {
 }
 
 TEST(TableCosts, SaysWhenThreadsDiffer) {
-  EXPECT_TRUE(table_costs(example(), 2)->warnings().empty());
-  EXPECT_FALSE(table_costs(example(), 1)->warnings().empty());
+  EXPECT_TRUE(table_costs(example(), 2)->wording.warnings.empty());
+  EXPECT_FALSE(table_costs(example(), 1)->wording.warnings.empty());
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(MachineCosts, MatrixProductsReachAShareOfTheBestThatWasMeasured) {
 
 TEST(MachineCosts, WhoeverNamesAPartWithoutBf16IsTold) {
   const auto warns = [](const char* machine) {
-    const auto all = machine_costs(*load_machine(machine), 8, 1)->warnings();
+    const auto all = machine_costs(*load_machine(machine), 8, 1)->wording.warnings;
     return std::any_of(all.begin(), all.end(), [](const std::string& warning) {
       return warning.find("no rate for bf16") != std::string::npos;
     });
@@ -70,12 +70,13 @@ TEST(MachineCosts, ASlowHostIsSlowOnce) {
   factors.logarithm[static_cast<std::size_t>(Rate::host)] = std::log(2.0);
   const Machine machine = *load_machine("h100-sxm");
   const auto usual = machine_costs(machine, 8, 1), slow = machine_costs(machine, 8, 1, &factors);
-  const HostCosts of_usual = usual->engine().host, of_slow = slow->engine().host;
+  const HostCosts of_usual = usual->platform.engine.host, of_slow = slow->platform.engine.host;
   for (std::size_t k = 0; k < of_usual.issue_ns.size(); ++k) {
     EXPECT_EQ(of_slow.issue_ns[k], 2 * of_usual.issue_ns[k]) << k;
   }
-  EXPECT_DOUBLE_EQ(slow->pytorch_host()->framework, 2 * usual->pytorch_host()->framework);
-  EXPECT_DOUBLE_EQ(slow->pytorch_host()->driver, 2 * usual->pytorch_host()->driver);
+  EXPECT_DOUBLE_EQ(slow->platform.pytorch_host->framework,
+                   2 * usual->platform.pytorch_host->framework);
+  EXPECT_DOUBLE_EQ(slow->platform.pytorch_host->driver, 2 * usual->platform.pytorch_host->driver);
 }
 
 TEST(MachineCosts, HostWorkTakesTheHostsMemory) {

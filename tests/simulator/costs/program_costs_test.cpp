@@ -13,16 +13,13 @@ namespace {
 // Work of the host takes 1000, of a stream 1, a collective 100 for every node of its group.
 class ByPlace final : public CostModel {
  public:
+  ByPlace() { platform.ranks_per_node = 4; }
   CostEstimate estimate(const CostKey& key, const TaskPlace& place) const override {
     const double ns = is_collective(key.op) ? 100.0 * static_cast<double>(place.nodes)
                       : place.on_host       ? 1000
                                             : 1;
     return {ns, {}, CostSource::modelled, 0};
   }
-  EngineOptions engine() const override { return {}; }
-  double peak_flops_per_ns(DType) const override { return 1; }
-  int ranks_per_node() const override { return 4; }
-  ErrorSpread errors() const override { return {}; }
 };
 
 TEST(ProgramCosts, OneKeyHasACostForEachPlace) {
@@ -53,10 +50,6 @@ class Endless final : public CostModel {
   CostEstimate estimate(const CostKey&, const TaskPlace&) const override {
     return {1e30, {}, CostSource::modelled, 0};
   }
-  EngineOptions engine() const override { return {}; }
-  double peak_flops_per_ns(DType) const override { return 1; }
-  int ranks_per_node() const override { return 0; }
-  ErrorSpread errors() const override { return {}; }
 };
 
 TEST(ProgramCosts, NoneIsLongerThanForever) {

@@ -188,8 +188,8 @@ TEST(Accelerator, RecordedWorkSharesTheDevice) {
   EXPECT_EQ(gathered.source, CostSource::measured);
   EXPECT_EQ(gathered.takes, model->estimate(gather, {}).takes);
   EXPECT_GT(gathered.takes[static_cast<std::size_t>(Part::multiprocessors)], 0);
-  EXPECT_DOUBLE_EQ(costs->slowest_rank().factor, model->slowest_rank().factor);
-  EXPECT_DOUBLE_EQ(costs->estimate(kProduct, {}).ns, 5000 * model->slowest_rank().factor);
+  EXPECT_DOUBLE_EQ(costs->certainty.slowest_rank.factor, model->certainty.slowest_rank.factor);
+  EXPECT_DOUBLE_EQ(costs->estimate(kProduct, {}).ns, 5000 * model->certainty.slowest_rank.factor);
 }
 
 // Steps of the recorded sizes take what they took. Of other sizes a short recording does not show the
@@ -234,10 +234,10 @@ TEST(Accelerator, ARecordingOfThePartWidensNoBand) {
 
 TEST(Accelerator, RanksShareNothing) {
   const auto costs = fitted(kDevice, 8);
-  EXPECT_FALSE(costs->engine().shares);
-  EXPECT_FALSE(costs->engine().host.uses_core);
-  EXPECT_EQ(costs->engine().host.issue_ns[static_cast<std::size_t>(Kind::launch)], 9000);
-  EXPECT_GT(costs->device_bytes(), 0);
+  EXPECT_FALSE(costs->platform.engine.shares);
+  EXPECT_FALSE(costs->platform.engine.host.uses_core);
+  EXPECT_EQ(costs->platform.engine.host.issue_ns[static_cast<std::size_t>(Kind::launch)], 9000);
+  EXPECT_GT(costs->platform.device_bytes, 0);
 }
 
 // Products on an idle stream, each 3000 ns after its call and waited for 7000 ns beyond its end.
@@ -253,7 +253,7 @@ HostCosts host_after(int products, const std::string& device = kDevice) {
     out.add(0, EventKind::host_wait, at + 10'000, at + 24'000, nullptr, 0);
     out.trace.events.update_last([&](Event& e) { e.instruction = 2 * n + 1; });
   }
-  return costs_of(out.trace)->engine().host;
+  return costs_of(out.trace)->platform.engine.host;
 }
 
 TEST(Accelerator, LatenciesOfEnoughSamplesAreTheRecordings) {
@@ -261,7 +261,7 @@ TEST(Accelerator, LatenciesOfEnoughSamplesAreTheRecordings) {
   EXPECT_EQ(known.launch_latency_ns, 3000);
   EXPECT_EQ(known.wait_latency_ns, 7000);
   // What it does not carry is the data sheet's, and so is what a few samples say.
-  const HostCosts sheet = machine_costs(*machine_reported_as(kDevice), 8, 0)->engine().host;
+  const HostCosts sheet = machine_costs(*machine_reported_as(kDevice), 8, 0)->platform.engine.host;
   EXPECT_EQ(known.event_latency_ns, sheet.event_latency_ns);
   EXPECT_EQ(known.stream_gap_ns, sheet.stream_gap_ns);
   EXPECT_EQ(host_after(3).launch_latency_ns, sheet.launch_latency_ns);
@@ -271,7 +271,7 @@ TEST(Accelerator, LatenciesOfEnoughSamplesAreTheRecordings) {
 // Without any call of the host in the recording.
 TEST(Accelerator, LaunchesThatWereNotSeenCostWhatTheDataSheetSays) {
   const auto launch = [](const CostModel& costs) {
-    return costs.engine().host.issue_ns[static_cast<std::size_t>(Kind::launch)];
+    return costs.platform.engine.host.issue_ns[static_cast<std::size_t>(Kind::launch)];
   };
   EXPECT_EQ(launch(*costs_of(recording_of({{kProduct, 5000}}))),
             launch(*machine_costs(*machine_reported_as(kDevice), 8, 0)));
@@ -282,8 +282,8 @@ TEST(Accelerator, OfUnknownDevicesOnlyWhatWasSeenIsKnown) {
   EXPECT_EQ(costs->estimate(kProduct, {}).source, CostSource::measured);
   EXPECT_EQ(costs->estimate(key(Operator::all_gather, {1 << 20, 8}), {}).source,
             CostSource::unknown);
-  EXPECT_EQ(costs->unknown_device(), "Another Device");
-  EXPECT_EQ(costs->segments().source, CostSource::unknown);
+  EXPECT_EQ(costs->wording.unknown_device, "Another Device");
+  EXPECT_EQ(costs->platform.segments.source, CostSource::unknown);
 }
 
 TEST(Accelerator, AMachineAnswersWhatTheRecordingsDoNotShow) {
@@ -296,13 +296,13 @@ TEST(Accelerator, AMachineAnswersWhatTheRecordingsDoNotShow) {
   EXPECT_EQ(costs->estimate(gather, {false, 2}).source, CostSource::modelled);
   EXPECT_DOUBLE_EQ(costs->estimate(gather, {false, 2}).ns,
                    machine_costs(b200, 16, 2)->estimate(gather, {false, 2}).ns);
-  EXPECT_EQ(costs->unknown_device(), "");
-  EXPECT_EQ(costs->segments().source, CostSource::modelled);
-  EXPECT_EQ(costs->device_bytes(), b200.memory.count);
+  EXPECT_EQ(costs->wording.unknown_device, "");
+  EXPECT_EQ(costs->platform.segments.source, CostSource::modelled);
+  EXPECT_EQ(costs->platform.device_bytes, b200.memory.count);
   // Of a device that the catalogue has under another name, a warning names it.
-  EXPECT_EQ(table_costs(fitted_table(kDevice), 8, 1, &b200)->warnings().size(), 1U);
+  EXPECT_EQ(table_costs(fitted_table(kDevice), 8, 1, &b200)->wording.warnings.size(), 1U);
   const Machine h100 = *load_machine("h100-sxm");
-  EXPECT_TRUE(table_costs(fitted_table(kDevice), 8, 1, &h100)->warnings().empty());
+  EXPECT_TRUE(table_costs(fitted_table(kDevice), 8, 1, &h100)->wording.warnings.empty());
 }
 
 const CostKey kTinyCopy = key(Operator::copy_device_to_host, {4}, DType::fp32);

@@ -1,13 +1,23 @@
-// How much ranks differ, from ranks whose differences were planted.
+// How much ranks differ: from ranks whose differences were planted, and in recordings that others made.
 #include "simulator/fit/rank_variation.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <map>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "models/base/statistics.hpp"
+#include "models/hardware/hardware.hpp"
+#include "models/hardware/kernel_rates.hpp"
 #include "simulator/costs/cost_model.hpp"
+#include "simulator/device/stragglers.hpp"
+#include "tests/outside_data.hpp"
 #include "tests/simulator/cost_keys.hpp"
+#include "traces/import.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -113,6 +123,74 @@ TEST(RankVariation, PredictionsWaitForTheSlowest) {
   EXPECT_EQ(read->variation->between_steps, 0.04);
   EXPECT_EQ(read->variation->ranks, 16);
   EXPECT_EQ(read->variation->steps, 10);
+}
+
+// These recordings have no shapes: of kernels of products and convolutions by their names, in the steps in
+// which all ranks ran as many.
+RankStepTimes times_by_name(const traces::Trace& trace) {
+  constexpr std::array<std::string_view, 4> kProducts = {"gemm", "cutlass", "cudnn", "implicit"};
+  std::map<std::int32_t, std::map<std::int32_t, std::pair<int, std::int64_t>>> steps;
+  for (const traces::Event& event : trace.events) {
+    const traces::Lane& lane = trace.lanes[static_cast<std::size_t>(event.lane)];
+    const std::string_view name = trace.strings[event.name];
+    const bool is_product = std::any_of(
+        kProducts.begin(), kProducts.end(),
+        [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+    if (!lane.device || event.kind != traces::EventKind::compute || !is_product) continue;
+    auto& [kernels, ns] = steps[event.step][lane.rank];
+    ++kernels;
+    ns += event.end_ns - event.start_ns;
+  }
+  RankStepTimes times;
+  for (const auto& [step, of_rank] : steps) {
+    times.resize(std::max(times.size(), of_rank.size()));
+    const int kernels = of_rank.begin()->second.first;
+    if (of_rank.size() != times.size() ||
+        std::any_of(of_rank.begin(), of_rank.end(),
+                    [&](const auto& rank) { return rank.second.first != kernels; })) {
+      continue;
+    }
+    std::size_t row = 0;
+    for (const auto& [rank, time] : of_rank) {
+      times[row++].push_back(std::log(static_cast<double>(time.second)));
+    }
+  }
+  return times;
+}
+
+// Eight steps of four V100 in three runs, as docs/costs.md lists them.
+TEST(RankVariation, OfRecordedRanksIsWhatTheLawHasIt) {
+  std::vector<RankStepTimes> recordings;
+  std::vector<double> excesses;  // of the slowest rank over the mean of all
+  for (const std::string name : {"sst_long_a2a_optimizer", "sst_long_a2a_optimizer_2"}) {
+    const auto folder = tests::outside_data("traces/kineto/torchrec/" + name);
+    if (!std::filesystem::exists(folder)) GTEST_SKIP() << tests::missing(folder);
+    const auto runs = traces::import_kineto({folder});
+    ASSERT_TRUE(runs) << runs.error().text();
+    for (const traces::Trace& run : *runs) {
+      recordings.push_back(times_by_name(run));
+      const RankStepTimes& times = recordings.back();
+      ASSERT_EQ(times.size(), 4U);
+      for (std::size_t step = 0; step < times.front().size(); ++step) {
+        double sum = 0, slowest = 0;
+        for (const auto& rank : times) {
+          sum += std::exp(rank[step]);
+          slowest = std::max(slowest, std::exp(rank[step]));
+        }
+        excesses.push_back(slowest / (sum / 4) - 1);
+      }
+    }
+  }
+  ASSERT_EQ(excesses.size(), 8U);
+  const KernelRate sigma = kernel_rates(*load_machine("v100-sxm2-16")).part_variation;
+  const double expected = slowest_of(4, sigma.value, sigma.spread).factor - 1;
+  EXPECT_NEAR(median(excesses), expected, 0.3 * expected);
+  const double rare = slowest_quantile(4, sigma.value, 0.95) - 1;
+  EXPECT_EQ(std::count_if(excesses.begin(), excesses.end(), [&](double e) { return e > rare; }), 1);
+  const RankVariation found = rank_variation(recordings).value();
+  const double sampling = 1 / std::sqrt(2.0 * 9);  // three runs of four ranks
+  EXPECT_NEAR(std::log(std::hypot(found.between_ranks, found.between_steps)), std::log(sigma.value),
+              2 * std::hypot(sigma.spread, sampling));
 }
 
 }  // namespace

@@ -180,9 +180,8 @@ TEST(Prediction, WhatTheAllocatorNeverSeesDependsOnMachineAndGroups) {
   plan.optimizer.clip_grad_norm = 1;
   const auto outside = [&](const char* machine, int ranks, int nodes) {
     const RankProgram program = lower(job_of(small_model(), plan, ranks), 0);
-    return machine_costs(*load_machine(machine), ranks, nodes)
-               ->outside_allocator(program, counted_costs(program))
-               ->bytes() >>
+    const Platform on = machine_costs(*load_machine(machine), ranks, nodes)->platform;
+    return outside_memory(*on.nccl, program, counted_costs(program), on.ranks_per_node).bytes() >>
            20;
   };
   // Whole MiB: the context; a communicator, the first of its process; its connections, 24 channels x 12 for

@@ -2,9 +2,11 @@
 #include "simulator/search/search.hpp"
 
 #include <algorithm>
+#include <barrier>
 #include <map>
 #include <regex>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -176,6 +178,43 @@ TEST(Search, TheNumberOfThreadsChangesNothing) {
   EXPECT_EQ(answers_of(one.top), answers_of(three.top));
   EXPECT_EQ(answers_of(one.pareto), answers_of(three.pareto));
   EXPECT_EQ(one.predicted, three.predicted);
+}
+
+// Processes as threads, whose texts meet in memory: all come to the answer of one.
+TEST(Search, TheNumberOfProcessesChangesNothing) {
+  constexpr int kProcesses = 3;
+  Case test;
+  test.request.bounding = Bounding::always;
+  test.request.training = TrainingGoal{1e9};
+  test.request.training->budget_usd = 1e4;
+  const auto text_of = [&](SearchAnswer answer) {
+    answer.seconds = answer.processor_seconds = 0;
+    answer.threads = answer.processes = 1;
+    return search_json(test.request, answer);
+  };
+  const std::string alone = text_of(search(test.request).value());
+  std::vector<std::string> texts(kProcesses);
+  std::barrier meeting(kProcesses);
+  std::vector<SearchAnswer> answers(kProcesses);
+  std::vector<std::thread> processes;
+  for (int process = 0; process < kProcesses; ++process) {
+    processes.emplace_back([&, process] {
+      SearchRequest request = test.request;
+      request.share = {process, kProcesses, [&, process](const std::string& mine) {
+                         texts[static_cast<std::size_t>(process)] = mine;
+                         meeting.arrive_and_wait();
+                         std::vector<std::string> all = texts;
+                         meeting.arrive_and_wait();
+                         return all;
+                       }};
+      answers[static_cast<std::size_t>(process)] = search(request).value();
+    });
+  }
+  for (std::thread& process : processes) process.join();
+  for (const SearchAnswer& answer : answers) {
+    EXPECT_EQ(answer.threads, kProcesses);
+    EXPECT_EQ(text_of(answer), alone);
+  }
 }
 
 TEST(Search, ABudgetLeavesOutWhatCostsMore) {

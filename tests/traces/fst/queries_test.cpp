@@ -60,9 +60,11 @@ Trace busy_trace() {
         add(2, EventKind::compute, numbered("kernel ", below(14)), 0, 1 + below(9000), step);
         trace.events.update_last([&](Event& e) {
           e.cost_source = i % 3 == 0 ? CostSource::fitted : CostSource::modelled;
+          e.correlation = 100 * step + i;
         });
         const EventKind host = below(2) == 0 ? EventKind::host : EventKind::host_wait;
         add(0, host, numbered("call ", below(9)), below(3000), 1 + below(60'000), step);
+        trace.events.update_last([&](Event& e) { e.correlation = 100 * step + i; });
         if (i % 5 == 0) {
           add(3, EventKind::communication, text("all_gather"), below(30'000), 1 + below(90'000),
               step);
@@ -173,6 +175,27 @@ TEST_F(Queries, ExposedCommunicationByUnit) {
   for (const auto& [unit, cost] : want) {
     EXPECT_GT(cost.exposed, 0);
     EXPECT_LT(cost.exposed, cost.total);
+  }
+}
+
+TEST_F(Queries, LaunchQueue) {
+  std::map<std::int32_t, std::int64_t> longest;
+  for (const auto& row : run("launch_queue")) {
+    const auto rank = static_cast<std::int32_t>(whole(row[0]));
+    const std::int64_t time = from_ms(row[1]);
+    std::map<std::int64_t, int> of_launch;  // bits: launched, begun
+    for (const Event& e : trace_.events) {
+      if (trace_.lanes[static_cast<std::size_t>(e.lane)].rank != rank || e.correlation == 0)
+        continue;
+      if (e.start_ns <= time) of_launch[e.correlation] |= is_device_work(e.kind) ? 2 : 1;
+    }
+    EXPECT_EQ(whole(row[2]),
+              std::ranges::count(of_launch, 1, [](const auto& l) { return l.second; }));
+    longest[rank] = std::max(longest[rank], whole(row[2]));
+  }
+  for (const auto& rank : analysis_.ranks) {
+    EXPECT_GT(rank.launches.longest_queue, 5);
+    EXPECT_EQ(longest[rank.rank], rank.launches.longest_queue);
   }
 }
 

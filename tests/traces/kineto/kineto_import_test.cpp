@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/traces/kineto/kineto_sample.hpp"
+#include "traces/meaning/launches.hpp"
 #include "traces/metadata.hpp"
 
 namespace foreshard::traces {
@@ -255,6 +256,28 @@ TEST(KinetoImport, BeginningsAndEndsOfAThreadArePairsThatNest) {
   }
   const std::map<std::string, std::int64_t> dropped{{"beginnings of events without an end", 1},
                                                     {"ends of events without a beginning", 1}};
+  EXPECT_EQ(trace.dropped, dropped);
+}
+
+// Files of several processes put into one, each of which numbered its launches from 1 on.
+TEST(KinetoImport, ALaunchNumberOfSeveralProcessesLaunchesNothing) {
+  const auto event = [](const std::string& category, int process, int at, int correlation) {
+    return R"({"ph":"X","cat":")" + category + R"(","name":")" + category + R"(","pid":)" +
+           std::to_string(process) + R"(,"tid":1,"ts":)" + std::to_string(at) +
+           R"(,"dur":5,"args":{"device":0,"stream":7,"correlation":)" +
+           std::to_string(correlation) + "}}";
+  };
+  const Trace trace = import_text(
+      R"({"traceEvents":[)" + event("cuda_runtime", 100, 10, 1) + "," + event("kernel", 0, 20, 1) +
+      "," + event("cuda_runtime", 200, 30, 1) + "," + event("kernel", 0, 40, 1) + "," +
+      event("cuda_runtime", 200, 50, 2) + "," + event("kernel", 0, 60, 2) + "]}");
+  const Launches launches(trace);
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    if (trace.events[i].kind != EventKind::compute) continue;
+    EXPECT_EQ(launches.of(i) != Launches::kUnknown, trace.events[i].correlation == 2) << i;
+  }
+  const std::map<std::string, std::int64_t> dropped{
+      {"launches whose numbers several processes use", 2}};
   EXPECT_EQ(trace.dropped, dropped);
 }
 

@@ -32,9 +32,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"FSDP::backward_prefetch for layers.1", "backward", "layers.1"},
                     Case{"FullyShardedDataParallel.forward", "forward", ""},
                     Case{"ProfilerStep#12", "", "", 12}, Case{"step 3", "", "", 3},
-                    Case{"iteration_7", "", "", 7}, Case{"step 99999999999", "", ""},
-                    Case{"forward", "forward", ""}, Case{"## Backward ##", "backward", ""},
-                    Case{"forward pass", "forward", ""}, Case{"optimizer.step", "optimizer", ""},
+                    Case{"foreshard step 3", "", "", 3}, Case{"iteration_7", "", "", 7},
+                    Case{"step 99999999999", "", ""}, Case{"forward", "forward", ""},
+                    Case{"## Backward ##", "backward", ""}, Case{"forward pass", "forward", ""},
+                    Case{"optimizer.step", "optimizer", ""},
                     Case{"Optimizer.step#AdamW.step", "optimizer", ""},
                     Case{"MmBackward0", "backward", ""}, Case{"Backward", "backward", ""},
                     Case{"model.layers.3.mlp", "", "model.layers.3.mlp"},
@@ -97,6 +98,15 @@ TEST_F(PhasesOfEvents, StepsCountOnWhereNamesRepeat) {
   ASSERT_EQ(trace_.steps.size(), 4U);
   EXPECT_EQ(trace_.steps[3].start_ns, 1100);
   EXPECT_EQ(trace_.strings[trace_.steps[3].label], "step 1");
+}
+
+TEST_F(PhasesOfEvents, AStepThatBeginsWithinARangeIsNoPartOfIt) {
+  add(0, EventKind::range, "optimizer", 0, 100);
+  add(0, EventKind::range, "foreshard step 2", 90, 1000);
+  add(0, EventKind::runtime, "still", 95, 99);
+  add(0, EventKind::runtime, "launch", 150, 160);
+  EXPECT_EQ(of("still"), "2/optimizer/");
+  EXPECT_EQ(of("launch"), "2//");
 }
 
 TEST_F(PhasesOfEvents, OtherThreadsAreInThePhaseOfTheirRank) {

@@ -65,6 +65,14 @@ TEST_F(NamedSteps, AreThoseOfTheProfilerWhereItHasAny) {
             (Texts{"5 ProfilerStep#5"}));
 }
 
+TEST_F(NamedSteps, AreThoseOfTheProgramWhereItHasAny) {
+  EXPECT_EQ(
+      text({{"foreshard step 2", 2, 0, 10}, {"step 7", 7, 5, 9}, {"foreshard step 3", 3, 10, 20}}),
+      (Texts{"7 step 7"}));
+  EXPECT_EQ(text({{"foreshard step 2", 2, 0, 10}, {"foreshard step 3", 3, 10, 20}}),
+            (Texts{"2 foreshard step 2", "3 foreshard step 3"}));
+}
+
 TEST_F(NamedSteps, LastToTheirEnds) {
   const std::vector<Step> two = steps({{"step 1", 1, 10, 20}, {"step 2", 2, 30, 40}});
   EXPECT_EQ(step_at(two, 9), 0);

@@ -129,10 +129,23 @@ void CompiledBlock::attend(CompiledLinear& g, bool keeps) {
 // What forward hands to backward.
 std::vector<Slot> CompiledBlock::kept() const {
   if (!is_checkpointed()) {
-    return {x_,          norm1_.rstd,   norm1_.output,  q_,
-            k_,          values(),      attention_.out, attention_.lse,
-            gate_,       up_,           product_,       attention_.random_state,
-            norm2_.rstd, norm2_.output, projected_,     attention_.seed};
+    std::vector<Slot> slots = {x_,
+                               norm1_.rstd,
+                               q_,
+                               k_,
+                               values(),
+                               attention_.out,
+                               gate_,
+                               attention_.lse,
+                               attention_.random_state,
+                               norm2_.rstd,
+                               up_,
+                               projected_,
+                               attention_.seed};
+    if (w_.plan.float8 == Float8Scaling::none) {
+      slots.insert(slots.end(), {norm1_.output, norm2_.output, product_});
+    }
+    return slots;
   }
   std::vector<Slot> slots = {x_};
   if (keeps_attention()) {
@@ -156,26 +169,29 @@ void CompiledBlock::forward() {
   w_.enter(root_);
   CompiledLinear g(w_, {x_});
   const bool saves_all = !is_checkpointed();
-  g.fused("triton_red_fused__fused_rms_norm", {x_},
-          {saves_all ? norm1_.rstd : kNone, norm1_.output});
+  const bool has_rstd = saves_all || g.is_float8();
+  g.operand("triton_red_fused__fused_rms_norm", {x_}, {has_rstd ? norm1_.rstd : kNone},
+            norm1_.output, 3);
   project(g, to_q_, norm1_.output, q0_, false);
   project(g, to_k_, norm1_.output, k0_, false);
   project(g, to_v_, norm1_.output, v0_, false);
   rotate_and_repeat(g);
   attend(g, saves_all || keeps_attention());
   project(g, to_o_, attention_.out, projected_, false);
-  g.fused("triton_red_fused__fused_rms_norm_add", {x_, projected_},
-          {saves_all ? norm2_.rstd : kNone, norm2_.output});
+  g.operand("triton_red_fused__fused_rms_norm_add", {x_, projected_},
+            {has_rstd ? norm2_.rstd : kNone}, norm2_.output);
   project(g, to_gate_, norm2_.output, gate_, false);
   project(g, to_up_, norm2_.output, up_, false);
   // The product takes the place of a factor that nobody needs.
   Slot product = product_;
-  if (!saves_all && !to_up_.is_kept) {
-    product = up_;
-  } else if (!saves_all && !to_gate_.is_kept) {
-    product = gate_;
+  if (!saves_all && !g.is_float8()) {
+    if (!to_up_.is_kept) {
+      product = up_;
+    } else if (!to_gate_.is_kept) {
+      product = gate_;
+    }
   }
-  g.fused("triton_poi_fused_mul_silu", {gate_, up_}, {product});
+  g.operand("triton_poi_fused_mul_silu", {gate_, up_}, {}, product);
   project(g, to_down_, product, down_, false);
   g.fused("triton_poi_fused_add", {x_, projected_, down_}, {w_.segment.output});
   std::vector<Slot> returned = kept();

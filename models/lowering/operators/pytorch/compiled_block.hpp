@@ -48,6 +48,7 @@ class CompiledBlock {
   void backward();
   void weight_gradient(CompiledLinear& g, const Projection& l, Slot dy, Slot x);
   void mlp_backward(CompiledLinear& g);
+  void narrow_mlp_backward(CompiledLinear& g);
   void attention_backward(CompiledLinear& g);
   Slot rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads, std::int64_t given_heads);
   void norms_backward(CompiledLinear& g);

@@ -40,7 +40,7 @@ void CompiledBlock::backward() {
 }
 
 void CompiledBlock::recompute_attention(CompiledLinear& g) {
-  g.fused("triton_red_fused__fused_rms_norm", {x_}, {norm1_.rstd, norm1_.output});
+  g.operand("triton_red_fused__fused_rms_norm", {x_}, {norm1_.rstd}, norm1_.output);
   project(g, to_q_, norm1_.output, q0_, true);
   project(g, to_k_, norm1_.output, k0_, true);
   project(g, to_v_, norm1_.output, v0_, true);
@@ -51,7 +51,7 @@ void CompiledBlock::recompute_attention(CompiledLinear& g) {
 void CompiledBlock::recompute_mlp(CompiledLinear& g) {
   if (!keeps_attention()) recompute_attention(g);
   project(g, to_o_, attention_.out, projected_, true);
-  g.fused("triton_red_fused__fused_rms_norm_add", {x_, projected_}, {norm2_.rstd, norm2_.output});
+  g.operand("triton_red_fused__fused_rms_norm_add", {x_, projected_}, {norm2_.rstd}, norm2_.output);
   project(g, to_gate_, norm2_.output, gate_, true);
   project(g, to_up_, norm2_.output, up_, true);
 }
@@ -62,6 +62,7 @@ void CompiledBlock::weight_gradient(CompiledLinear& g, const Projection& l, Slot
 }
 
 void CompiledBlock::mlp_backward(CompiledLinear& g) {
+  if (g.is_float8()) return narrow_mlp_backward(g);
   if (!is_checkpointed()) weight_gradient(g, to_down_, dy_, product_);
   const Slot d_product = g.input_gradient(to_down_, dy_);
   const Slot d_up = w_.tensor(w_.bytes(up_));
@@ -84,9 +85,64 @@ void CompiledBlock::mlp_backward(CompiledLinear& g) {
           {x_, projected_, norm2_.rstd, from_up_, from_gate_, dy_}, writes);
 }
 
+// As Inductor arranges it in float8. By row, the scales of what reached SwiGLU's product split its backward: a
+// gradient of `up` in the compute type, one of what the other factor was made by in fp32.
+void CompiledBlock::narrow_mlp_backward(CompiledLinear& g) {
+  const Slot d_product = g.input_gradient(to_down_, dy_);
+  const Slot d_up = w_.tensor(w_.bytes(up_)), d_gate = w_.tensor(w_.bytes(gate_));
+  const std::vector<Slot> reads = {d_product, gate_, up_};
+  std::vector<Slot> writes;
+  const auto write = [&writes](const std::vector<Slot>& slots) {
+    writes.insert(writes.end(), slots.begin(), slots.end());
+  };
+  if (g.is_by_row()) {
+    g.find_largest({gate_, up_});
+    const Slot d_silu = w_.tensor(4 * w_.z.T * w_.z.F);
+    write(g.cast_columns(product_));
+    write(g.cast_rows(d_up));
+    write({d_up, d_silu});
+    g.derived("", {d_silu, gate_}, d_gate);
+  } else {
+    g.find_largest(reads);
+    write(g.cast_columns(product_));
+    for (const Slot gradient : {d_up, d_gate}) {
+      write(g.cast_rows(gradient));
+      write(g.cast_columns(gradient));
+    }
+  }
+  g.fused("triton_poi_fused__to_copy_mul_silu_silu_backward_t", reads, writes);
+  weight_gradient(g, to_down_, dy_, product_);
+  from_up_ = g.input_gradient(to_up_, d_up);
+  from_gate_ = g.input_gradient(to_gate_, d_gate);
+
+  const std::vector<Slot> norm = {x_, projected_, norm2_.rstd};
+  std::vector<Slot> given = norm;
+  if (g.is_by_row()) {
+    g.fused("triton_poi_fused__to_copy_add_mul", {from_up_, from_gate_}, {from_up_});
+    given.push_back(from_up_);
+    g.find_largest(given);
+  } else {
+    g.find_largest(norm);
+    given.insert(given.end(), {from_up_, from_gate_});
+  }
+  given.push_back(dy_);
+  dh_ = w_.tensor(w_.bytes(x_));
+  writes = {dh_};
+  if (!g.has_columns(norm2_.output)) write(g.cast_columns(norm2_.output));
+  if (g.is_by_row()) write(g.cast_rows(dh_));
+  if (keeps_attention()) writes.push_back(norm1_.rstd);
+  g.fused("triton_red_fused__fused_rms_norm_backward_add_t", given, writes);
+  weight_gradient(g, to_up_, d_up, norm2_.output);
+  weight_gradient(g, to_gate_, d_gate, norm2_.output);
+}
+
 void CompiledBlock::attention_backward(CompiledLinear& g) {
   const Slot d_out = g.input_gradient(to_o_, dh_);
+  g.rescale(d_out);
   if (keeps_attention()) {
+    if (g.is_float8()) {
+      g.operand("triton_red_fused__fused_rms_norm", {x_, norm1_.rstd}, {}, norm1_.output);
+    }
     project(g, to_k_, norm1_.output, k0_, true);
     project(g, to_q_, norm1_.output, q0_, true);
     project(g, to_v_, norm1_.output, v0_, true);
@@ -107,7 +163,7 @@ void CompiledBlock::attention_backward(CompiledLinear& g) {
   Slot dv = results.dv;
   if (repeats()) {
     dv = tensor(w_.z.K);
-    g.fused("triton_poi_fused_sum", {results.dv}, {dv});
+    g.derived("triton_poi_fused_sum", {results.dv}, dv);
   }
   from_v_ = g.input_gradient(to_v_, dv);
   const Slot dk = rotate_back(g, results.dk, w_.z.K, kv);
@@ -127,7 +183,7 @@ Slot CompiledBlock::rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads,
   const std::int64_t elements = w_.z.T * heads * w_.z.d;
   const Slot out = w_.tensor(w_.of(elements));
   if (rotary_of(w_.job.plan) == Rotary::half) {
-    g.fused("triton_poi_fused_add_mul_neg_slice_backward", {dq}, {out});
+    g.derived("triton_poi_fused_add_mul_neg_slice_backward", {dq}, out);
     return out;
   }
   Slot wide = dq;
@@ -141,19 +197,33 @@ Slot CompiledBlock::rotate_back(CompiledLinear& g, Slot dq, std::int64_t heads,
   }
   const Slot turned = w_.tensor(4 * elements);
   g.fallback("aten::mul", {wide, conjugate_}, turned);
-  g.fused("triton_poi_fused__to_copy_view", {turned}, {out});
+  g.derived("triton_poi_fused__to_copy_view", {turned}, out);
   return out;
 }
 
 // The first norm's backward and the gradients of both weights, of which either one kernel makes partial
 // sums on its way.
 void CompiledBlock::norms_backward(CompiledLinear& g) {
+  std::vector<Slot> reads = {x_,  norm1_.rstd, from_v_,    from_k_,    from_q_,
+                             dh_, from_up_,    from_gate_, projected_, norm2_.rstd},
+                    writes = {dx_};
+  if (g.is_float8()) {
+    reads.resize(6);  // the second norm's was before
+    const std::size_t products = is_checkpointed() ? 1 : 3;
+    if (!g.has_columns(norm1_.output)) {
+      g.find_largest({x_, norm1_.rstd});
+      for (const Slot cast : g.cast_columns(norm1_.output, products)) writes.push_back(cast);
+    }
+  }
   constexpr std::int64_t kRowsOfPart = 16;
   const Slot partial = w_.tensor(2 * 4 * ceil_div(w_.z.T, kRowsOfPart) * w_.z.D);
-  g.fused("triton_per_fused__fused_rms_norm_backward_add",
-          {x_, norm1_.rstd, from_v_, from_k_, from_q_, dh_, from_up_, from_gate_, projected_,
-           norm2_.rstd},
-          {dx_, partial});
+  writes.push_back(partial);
+  if (g.is_by_row()) writes.push_back(w_.tensor(4 * w_.z.T * w_.z.D));
+  g.fused(g.is_float8() ? "triton_red_fused__fused_rms_norm_backward_add_t"
+                        : "triton_per_fused__fused_rms_norm_backward_add",
+          std::move(reads), writes);
+  if (g.is_by_row())
+    g.fused("triton_red_fused__fused_rms_norm_backward", {writes.back()}, {partial});
   const Slot sum2 = w_.tensor(4 * w_.z.D), sum1 = w_.tensor(4 * w_.z.D);
   g.fallback("aten::sum", {partial}, sum2);
   g.fallback("aten::sum", {partial}, sum1);

@@ -1,0 +1,1 @@
+"""What all hooks of Python programs share."""
