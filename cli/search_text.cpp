@@ -90,7 +90,8 @@ std::string counts(const SearchAnswer& answer) {
              number(answer.considered) + (answer.considered == 1 ? " plan" : " plans") +
              formatted(" considered in %.2f s: ", answer.seconds) + number(answer.fitting) +
              " within memory, " + number(answer.out_of_memory) + " out of memory, " +
-             number(answer.cut_by_bound) + " proven to be worse than others without a prediction" +
+             number(answer.cut_by_bound) +
+             " proven to be worse than others before their memory was known" +
              (answer.over_budget > 0 ? "; " + number(answer.over_budget) + " over budget" : "") +
              (answer.too_late > 0 ? "; " + number(answer.too_late) + " too late" : "") + ".") +
          formatted("%.0f plans predicted a second and core.\n", answer.plans_per_s_per_core());

@@ -1,9 +1,11 @@
 #include "models/hardware/host_times.hpp"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
-#include <tuple>
+#include <string_view>
+#include <unordered_map>
 
 #include "models/base/csv.hpp"
 #include "models/hardware/catalogue/catalogue_text.hpp"
@@ -24,7 +26,17 @@ double number_of(const CsvTable& table, const CsvRow& row, std::string_view colu
   return field.empty() ? 0 : csv_number(field).value();
 }
 
-using Line = std::tuple<std::string_view, std::string_view, std::string_view>;
+using Line = std::array<std::string_view, 3>;
+
+struct LineHash {
+  std::size_t operator()(const Line& line) const {
+    std::size_t hash = 0;
+    for (const std::string_view word : line) {
+      hash = 31 * hash + std::hash<std::string_view>{}(word);
+    }
+    return hash;
+  }
+};
 
 class Lines {
  public:
@@ -48,7 +60,7 @@ class Lines {
 
  private:
   CsvTable table_;  // which holds the words
-  std::map<Line, HostTime> lines_;
+  std::unordered_map<Line, HostTime, LineHash> lines_;
 };
 
 }  // namespace

@@ -293,10 +293,11 @@ class HostPricer {
 
 }  // namespace
 
-std::vector<IssueTimes> pytorch_issue_times(const RankProgram& program, const HostPace& pace) {
+std::vector<IssueTimes> pytorch_issue_times(const RankProgram& program, const HostPace& pace,
+                                            std::size_t first) {
   HostPricer pricer(program, pace);
-  std::vector<IssueTimes> times;
-  for (const Program& step : program.programs) times.push_back(pricer.times(step));
+  std::vector<IssueTimes> times(program.programs.size());
+  for (std::size_t p = first; p < times.size(); ++p) times[p] = pricer.times(program.programs[p]);
   return times;
 }
 

@@ -9,6 +9,7 @@
 // catalogue's (models/hardware/host_times.hpp).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "models/program/step_program.hpp"
@@ -22,7 +23,8 @@ struct HostPace {
   double driver = 1;
 };
 
-// By program of the rank.
-std::vector<IssueTimes> pytorch_issue_times(const RankProgram& program, const HostPace& pace);
+// By program of the rank; empty of those before `first`.
+std::vector<IssueTimes> pytorch_issue_times(const RankProgram& program, const HostPace& pace,
+                                            std::size_t first = 0);
 
 }  // namespace foreshard::simulator

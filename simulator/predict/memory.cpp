@@ -20,9 +20,13 @@ bool is_of_segment(AllocatorEvent::Action action) {
 
 class MemoryWalk final : private AllocatorListener {
  public:
-  MemoryWalk(const RankProgram& program, const AllocatorRules& rules, const MemoryOptions& options)
+  // `settles`: pools that only repeat are walked no further.
+  MemoryWalk(const RankProgram& program, const AllocatorRules& rules, const MemoryOptions& options,
+             bool settles)
       : program_(program),
+        rules_(rules),
         options_(options),
+        settles_(settles && program.device.kind != DeviceKind::xla),
         is_planned_(program.device.kind == DeviceKind::xla),
         segments_(is_planned_ ? VirtualSegments::kUnlimited
                               : options.capacity.value_or(VirtualSegments::kUnlimited)),
@@ -55,6 +59,9 @@ class MemoryWalk final : private AllocatorListener {
     return std::move(result_);
   }
 
+  // Whether a pool gave segments back, or memory ran out, while others were not walked.
+  bool has_erred() const { return has_erred_; }
+
  private:
   void run_step(const Program& step) {
     const bool stops = options_.stop && options_.stop->step == step_;
@@ -73,6 +80,7 @@ class MemoryWalk final : private AllocatorListener {
   void run_repetition(const Program& step) {
     const Repetition& r = step.repetition;
     found_.forget();
+    settled_.clear();
     find_changed_buffers(step);
     BufferId made = kNone;  // by the copy before
     period(r, made);
@@ -84,11 +92,18 @@ class MemoryWalk final : private AllocatorListener {
         copy += (r.more + 1 - copy) / copies * copies;
         if (copy > r.more) break;
       }
-      if (made == r.first_buffer) hand_over(made, made - r.buffers(), r.buffers());
+      if (made == r.first_buffer) {
+        hand_over(made, made - r.buffers(), r.buffers());
+      } else if (!settled_.empty()) {
+        move_blocks(made, r.first_buffer, r.buffers(), true);
+      }
       skipped_ = copy * r.length();
+      const std::int64_t released = segments_released_;
       walk(step, r.begin, r.end);
+      has_erred_ |= !settled_.empty() && (result_.failure || segments_released_ != released);
       made = r.first_buffer;
     }
+    settled_.clear();
     if (made != r.first_buffer) hand_over(made, r.first_buffer, r.buffers());
     skipped_ = r.more * r.length();
   }
@@ -101,8 +116,27 @@ class MemoryWalk final : private AllocatorListener {
       found_.forget();
       return 0;
     }
-    return found_.period(
-        {std::move(*cache), held_blocks(r, made), segments_taken_, segments_released_, host_});
+    CopyMemory now{std::move(*cache), held_blocks(r, made), segments_taken_, segments_released_,
+                   host_};
+    if (settles_ && !records_streams_) settle(now);
+    return found_.period(std::move(now));
+  }
+
+  // Which pools are to be walked no further.
+  void settle(const CopyMemory& now) {
+    const CopyMemory* const before = found_.last();
+    if (before == nullptr || before->segments_released != now.segments_released) return;
+    settled_ = pools_alike(*before, now, 2 * program_.streams.size());
+  }
+
+  // As the allocator counts its pools.
+  std::int32_t pool_of(const Buffer& buffer) const {
+    const bool is_small = AllocatorRules::is_small(rules_.round_size(buffer.bytes));
+    return 2 * static_cast<std::int32_t>(buffer.pool) + (is_small ? 1 : 0);
+  }
+  bool is_settled(BufferId id) const {
+    const Buffer& buffer = program_.buffers[static_cast<std::size_t>(id)];
+    return !buffer.on_host && settled_[static_cast<std::size_t>(pool_of(buffer))];
   }
 
   std::vector<HeldBlock> held_blocks(const Repetition& r, BufferId made) const {
@@ -110,7 +144,8 @@ class MemoryWalk final : private AllocatorListener {
     const auto add = [&](BufferId place, BufferId buffer) {
       const BlockId block = blocks_[static_cast<std::size_t>(buffer)];
       if (block == kNoBlock) return;
-      held.push_back({place, allocator_.address(block), allocator_.bytes(block)});
+      held.push_back({place, allocator_.address(block), allocator_.bytes(block),
+                      pool_of(program_.buffers[static_cast<std::size_t>(buffer)])});
     };
     for (const BufferId buffer : shared_) add(-1 - buffer, buffer);
     if (made == kNone) {
@@ -118,6 +153,8 @@ class MemoryWalk final : private AllocatorListener {
     } else {
       for (BufferId n = 0; n < r.buffers(); ++n) add(n, made + n);
     }
+    std::stable_sort(held.begin(), held.end(),
+                     [](const HeldBlock& a, const HeldBlock& b) { return a.pool < b.pool; });
     return held;
   }
 
@@ -128,8 +165,10 @@ class MemoryWalk final : private AllocatorListener {
     const BufferId first_made = r.first_buffer - r.buffers();
     shared_.clear();
     first_.clear();
+    records_streams_ = false;
     for (std::int32_t n = r.begin; n < r.end; ++n) {
       const Instruction& i = step.instructions[static_cast<std::size_t>(n)];
+      records_streams_ |= i.kind == Kind::record_stream || i.kind == Kind::empty_cache;
       if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
       if (i.target < first_made) {
         shared_.push_back(i.target);
@@ -142,26 +181,38 @@ class MemoryWalk final : private AllocatorListener {
     first_.erase(std::unique(first_.begin(), first_.end()), first_.end());
   }
 
-  // What one copy made stands where the next one, or what follows, finds it.
+  // What one copy made stands where the next one, or what follows, finds it; in settled pools it stays.
   void hand_over(BufferId from, BufferId to, BufferId count) {
+    if (!settled_.empty()) return move_blocks(from, to, count, false);
     const auto made = blocks_.begin() + from;
     std::copy(made, made + count, blocks_.begin() + to);
     std::fill(made, made + count, kNoBlock);
+  }
+  void move_blocks(BufferId from, BufferId to, BufferId count, bool settled) {
+    for (BufferId n = 0; n < count; ++n) {
+      if (is_settled(from + n) != settled) continue;
+      BlockId& block = blocks_[static_cast<std::size_t>(from + n)];
+      blocks_[static_cast<std::size_t>(to + n)] = std::exchange(block, kNoBlock);
+    }
   }
 
   // Instructions [begin, end) of the program as it is written down.
   void walk(const Program& step, std::int32_t begin, std::int32_t end) {
     if (result_.failure) return;
+    const bool some_settled = !settled_.empty();
     end = std::min(end, end_ - skipped_);
     for (std::int32_t number = begin; number < end; ++number) {
       instruction_ = number + skipped_;
       const Instruction& i = step.instructions[static_cast<std::size_t>(number)];
       switch (i.kind) {
         case Kind::alloc:
+          if (some_settled && is_settled(i.target)) break;
           if (!allocate(i)) return;
           note_delay();
           break;
-        case Kind::free: free(i); break;
+        case Kind::free:
+          if (!some_settled || !is_settled(i.target)) free(i);
+          break;
         case Kind::record_stream:
           allocator_.record_stream(blocks_[static_cast<std::size_t>(i.target)],
                                    static_cast<int>(i.stream));
@@ -284,7 +335,9 @@ class MemoryWalk final : private AllocatorListener {
   }
 
   const RankProgram& program_;
+  const AllocatorRules& rules_;
   const MemoryOptions& options_;
+  const bool settles_;
   const bool is_planned_;  // by a compiler, ahead of the run
   VirtualSegments segments_;
   CachingAllocator allocator_;
@@ -293,6 +346,9 @@ class MemoryWalk final : private AllocatorListener {
   FoundMemories found_;                               // by the copies of a repetition
   std::vector<BufferId> shared_;                      // by them
   std::vector<std::pair<BufferId, BufferId>> first_;  // place among what a copy makes, and buffer
+  std::vector<bool> settled_;     // by pool, in a repetition: it only repeats; empty: none does
+  bool records_streams_ = false;  // its copies do, or they empty the cache
+  bool has_erred_ = false;
   std::optional<PeakRecorder> peak_;
   RankMemory result_;
   std::array<std::int64_t, static_cast<std::size_t>(kCategories)> by_category_{};
@@ -308,7 +364,9 @@ class MemoryWalk final : private AllocatorListener {
 
 RankMemory simulate_memory(const RankProgram& program, const AllocatorRules& rules,
                            const MemoryOptions& options) {
-  return MemoryWalk(program, rules, options).run();
+  MemoryWalk walk(program, rules, options, true);
+  RankMemory memory = walk.run();
+  return walk.has_erred() ? MemoryWalk(program, rules, options, false).run() : memory;
 }
 
 bool walks_alike(const RankMemory& memory, const AllocatorRules& rules,

@@ -61,8 +61,12 @@ class Predictor {
       of.costs = std::move(before_.classes[c].costs);
       if (!is_again_) of.costs = counted_costs(of.program, std::move(of.costs));
     }
-    simulate_memories();
-    report_memory();
+    run_.has_memory = options_.wants_memory;
+    result_.capacity = capacity();
+    if (options_.wants_memory) {
+      simulate_memories();
+      report_memory();
+    }
     if (options_.wants_time) {
       answer_time();
       share_what_was_observed();
@@ -103,7 +107,7 @@ class Predictor {
   void simulate_memories() {
     MemoryOptions& memory = memory_options_;
     memory.steps = options_.steps;
-    memory.capacity = result_.capacity = capacity();
+    memory.capacity = result_.capacity;
     memory.segment_alloc_ns = costs_->platform.segments.alloc_ns;
     memory.segment_free_ns = costs_->platform.segments.free_ns;
     memory.keeps_records = options_.keeps_memory_records;
@@ -131,7 +135,8 @@ class Predictor {
 
   // Where the prediction before was of these programs and walks them alike.
   bool take_over_memories() {
-    if (!is_again_ || before_.failure || !(before_.allocator == set_.allocator)) return false;
+    if (!is_again_ || !before_.has_memory || before_.failure) return false;
+    if (!(before_.allocator == set_.allocator)) return false;
     for (const RankClass& before : before_.classes) {
       if (!walks_alike(before.memory, set_.allocator, before_.walk, memory_options_)) return false;
     }
@@ -220,7 +225,7 @@ class Predictor {
       if (options_.keeps_memory_records) simulate_time();
     } else {
       simulate_time();
-      report_time();
+      if (!run_.timelines.empty()) report_time();
     }
     if (result_.cost_sources.unknown > 0)
       result_.warnings.push_back(unknown_costs_text(unknown_, costs_->wording.unknown_device));
@@ -254,7 +259,6 @@ class Predictor {
     if (set_.is_staged && engine.simulated == Simulated::one_per_class) {
       engine.simulated = Simulated::one_per_class_in_place;
     }
-    price_pytorch();
     engine.steps = options_.steps;
     if (run_.failure) {
       engine.stop_step = run_.failure->step;
@@ -272,7 +276,10 @@ class Predictor {
     }
     if (needs_last_step_only(engine)) {
       run_.engine.first_step = engine.first_step = options_.steps;
+    } else if (!options_.wants_memory) {
+      return;
     }
+    price_pytorch(engine.first_step);
     run_.timelines = simulate(simulated_ranks(run_), engine, std::move(before_.timelines));
   }
 
@@ -288,12 +295,13 @@ class Predictor {
   }
 
   // Of programs whose operators are PyTorch's.
-  void price_pytorch() {
+  void price_pytorch(std::int64_t first_step) {
     const std::optional<HostPace> pace = costs_->platform.pytorch_host;
     if (!pace) return;
     for (RankClass& rank_class : run_.classes) {
       if (rank_class.program.operators.empty()) continue;
-      rank_class.issue = pytorch_issue_times(rank_class.program, *pace);
+      const std::size_t first = rank_class.program.number_of(first_step);
+      rank_class.issue = pytorch_issue_times(rank_class.program, *pace, first);
     }
   }
 

@@ -41,7 +41,10 @@ struct PredictionOptions {
   std::optional<std::int64_t> device_memory;  // bytes per rank; nothing: the machine's, or no limit
   // What to_trace and memory listings are made of, timelines of all steps among it.
   bool keeps_memory_records = false;
-  bool wants_time = true;          // false: memory only
+  bool wants_time = true;  // false: memory only
+  // False: time only, of a step that the allocator never keeps waiting; none where what came before the
+  // last step matters to it.
+  bool wants_memory = true;
   bool wants_band = true;          // and exposed communication, on which it rests
   bool wants_outside = true;       // what is held outside of the allocator
   bool wants_path = false;         // what the step's time consists of
@@ -127,7 +130,7 @@ Prediction predict(const Job& job, const PredictionOptions& options, SimulatedRu
 // What a search needs, which asks of many plans on many machines. The first: `programs` are those of
 // `set`, whose own list they were moved out of; costs are at hand, so `options` names none. The second:
 // those of the run `before`, of the same set but for the allocator's rules, with other costs. They are
-// not lowered again, and their memory is walked again only where it could be another one.
+// not lowered again, and their memory is walked only where it was not yet or could be another one.
 Prediction predict(const ProgramSet& set, std::vector<RankProgram> programs,
                    const ChosenCosts& costs, const PredictionOptions& options,
                    SimulatedRun scratch = {});

@@ -28,6 +28,7 @@ struct SimulatedRun {
   std::vector<RankClass> classes;
   std::vector<int> class_of_rank;  // index into `classes`
   AllocatorRules allocator;
+  bool has_memory = true;                // false: it was not walked
   MemoryOptions walk;                    // how memory was walked; without a stop
   std::optional<MemoryFailure> failure;  // of the class that runs out of memory first
   std::vector<int> simulated_ranks;      // the ranks that have a timeline

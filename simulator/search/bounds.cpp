@@ -7,18 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "models/allocator/allocator_rules.hpp"
 #include "models/lowering/lower.hpp"
 #include "simulator/costs/key_facts.hpp"
+#include "simulator/search/held_bytes.hpp"
 
 namespace foreshard::simulator {
 namespace {
-
-// What each request takes at least, whatever the allocator's settings.
-std::int64_t least_block(const Buffer& buffer) {
-  if (buffer.on_host || buffer.bytes <= 0) return 0;
-  return round_up(buffer.bytes, AllocatorRules::kMinBlock);
-}
 
 // What operators of the model hold whatever shards it: activations, those that are not kept until backward among
 // them, and their gradients.

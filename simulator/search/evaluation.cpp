@@ -99,6 +99,31 @@ void Evaluation::lower(const Plan& plan, std::size_t kind) {
   capacities_.assign(request_.targets.size(), {});
 }
 
+std::optional<Nanoseconds> Evaluation::time_on(std::size_t target) {
+  options_ = options_of(request_, request_.targets[target]);
+  options_.wants_memory = false;
+  if (!is_predicted_) {
+    held_.clear();
+    for (const RankProgram& program : set_.programs) held_.push_back(held_bytes(program));
+  }
+  predict_next(costs_.of(target, *job_));
+  capacities_[target] = prediction_.capacity;
+  if (prediction_.step_time.count() <= 0) return {};
+  Outcome outcome{0, target};
+  take_time(outcome);
+  remember(outcome, {});
+  return outcome.step_time;
+}
+
+std::int64_t Evaluation::least_reserved_on(std::size_t target, const Plan& plan) const {
+  const AllocatorRules rules = allocator_rules_on(job_->machine, plan);
+  std::int64_t least = 0;
+  for (const HeldBytes& held : held_) {
+    least = std::max(least, least_reserved(held, rules, capacities_[target]));
+  }
+  return least;
+}
+
 Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t number) {
   set_.allocator = allocator_rules_on(job_->machine, plan);
   options_ = options_of(request_, request_.targets[target]);
@@ -121,14 +146,24 @@ Outcome Evaluation::predict_on(std::size_t target, const Plan& plan, std::size_t
     return outcome;
   }
   predict_next(costs);
+  take_time(outcome);
+  remember(outcome, delays);
+  return outcome;
+}
+
+// Of the last prediction.
+void Evaluation::take_time(Outcome& outcome) {
   outcome.step_time = prediction_.step_time;
   outcome.tokens_per_s = prediction_.tokens_per_s;
-  if (request_.training) {
-    const auto run = reliability(*job_, request_.targets[target].machine, *request_.training);
-    if (run) outcome.goodput = goodput(*run);
-  }
-  if (prediction_.run.engine.first_step == options_.steps) timed_.push_back({delays, outcome});
-  return outcome;
+  if (!request_.training) return;
+  const auto run = reliability(*job_, request_.targets[outcome.target].machine, *request_.training);
+  if (run) outcome.goodput = goodput(*run);
+}
+
+// Where nothing but the last step counts.
+void Evaluation::remember(const Outcome& outcome, std::vector<HostDelay> delays) {
+  if (prediction_.run.engine.first_step != options_.steps) return;
+  timed_.push_back({std::move(delays), outcome});
 }
 
 // Keeps what only times use, for the next prediction that has one.

@@ -14,6 +14,7 @@
 #include "models/sharding/job.hpp"
 #include "simulator/predict/chosen_costs.hpp"
 #include "simulator/predict/prediction.hpp"
+#include "simulator/search/held_bytes.hpp"
 #include "simulator/search/outcome.hpp"
 #include "simulator/search/search.hpp"
 
@@ -52,15 +53,20 @@ class TargetCosts {
       costs_;  // of Foreshard's operators, PyTorch's
 };
 
-// Predicts one family after another, each in the memory of the one before. Memory first; then time, once
-// for all plans of the family that it is the same for: those whose allocators, in the last step, ask the
-// device's driver for the same.
+// Predicts one family after another, each in the memory of the one before. Time is simulated once for all
+// plans of the family that it is the same for: those whose allocators, in the last step, ask the device's
+// driver for the same.
 class Evaluation {
  public:
   Evaluation(const SearchRequest& request, const std::vector<TargetKind>& kinds);
 
   // What the following predictions are of: a candidate, on the targets of a kind.
   void lower(const Plan& plan, std::size_t kind);
+  // The time alone, of a step that the allocator does not keep waiting; nothing where it has none or it
+  // depends on what came before. Before any other prediction of the family on that target.
+  std::optional<Nanoseconds> time_on(std::size_t target);
+  // Bytes that some rank reserves at least, with this plan's settings of the allocator; after time_on.
+  std::int64_t least_reserved_on(std::size_t target, const Plan& plan) const;
   // With this plan's settings of the allocator. `number`: of the plan.
   Outcome predict_on(std::size_t target, const Plan& plan, std::size_t number);
 
@@ -73,6 +79,8 @@ class Evaluation {
 
   void predict_next(const ChosenCosts& costs);
   void predict_memory(const ChosenCosts& costs);
+  void take_time(Outcome& outcome);
+  void remember(const Outcome& outcome, std::vector<HostDelay> delays);
   std::vector<HostDelay> last_delays() const;
 
   const SearchRequest& request_;
@@ -81,6 +89,7 @@ class Evaluation {
   std::vector<KindJobs> jobs_;  // by kind
   std::optional<Job> job_;
   ProgramSet set_;
+  std::vector<HeldBytes> held_;   // by class, of what is lowered where time alone was asked for
   bool is_predicted_ = false;     // what is lowered: its programs are in `prediction_`
   std::vector<TimedStep> timed_;  // of the family
   std::vector<std::optional<std::int64_t>> capacities_;  // by target: of its ranks' allocators

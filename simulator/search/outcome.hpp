@@ -11,6 +11,7 @@ namespace foreshard::simulator {
 struct Outcome {
   std::size_t plan = 0;    // its number among the candidates
   std::size_t target = 0;  // index into the request's
+  bool is_beaten = false;  // by its time, so that nothing else is known
   bool fits = true;
   Nanoseconds step_time{0};  // 0: unknown
   double tokens_per_s = 0;

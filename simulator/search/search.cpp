@@ -23,8 +23,8 @@ namespace {
 
 // Up to so many plans of a space, everything is predicted.
 constexpr std::size_t kFewPlans = 500;
-// Families that are predicted before bounds are compared with what was found.
-constexpr std::size_t kRound = 64;
+// Families that are predicted before bounds are compared with what was found: few at first, while little is.
+constexpr std::size_t kFirstRound = 8, kRound = 64;
 
 class Search {
  public:
@@ -40,6 +40,7 @@ class Search {
     const bool is_bounded =
         request_.bounding == Bounding::always ||
         (request_.bounding == Bounding::where_many && candidates_.plans() > kFewPlans);
+    is_bounded_ = is_bounded;
     Families families = find_families(request_, kinds_, candidates_, is_bounded);
     if (families.all.empty()) return tl::unexpected(families.without_plans.front().why);
     warn_of(families.without_plans);
@@ -108,8 +109,10 @@ class Search {
     const auto threads = static_cast<std::size_t>(std::max(1, request_.threads));
     std::vector<Evaluation> evaluations;
     for (std::size_t t = 0; t < threads; ++t) evaluations.emplace_back(request_, kinds_);
-    for (std::size_t begin = 0; begin < families_.size(); begin += kRound) {
-      const std::size_t count = std::min(kRound, families_.size() - begin);
+    std::size_t round = kFirstRound, count = 0;
+    for (std::size_t begin = 0; begin < families_.size(); begin += count) {
+      count = std::min(round, families_.size() - begin);
+      round = std::min(2 * round, kRound);
       std::vector<std::vector<Outcome>> outcomes(count);
       for (std::size_t n = 0; n < count; ++n) cut(families_[begin + n]);
       const std::vector<std::size_t> own = own_part(count, request_.share.process);
@@ -217,22 +220,51 @@ class Search {
                                                           target.rent.usd_per_hour));
   }
 
-  std::vector<Outcome> predicted(const Family& family, Evaluation& evaluation) const {
-    std::vector<Outcome> outcomes;
-    const TargetKind& kind = kinds_[family.kind];
-    bool is_lowered = false;
+  std::vector<Outcome> predicted(Family& family, Evaluation& evaluation) const {
+    std::vector<Outcome> found;
+    const int gpus = kinds_[family.kind].gpus;
+    const auto first = std::find_if(family.members.begin(), family.members.end(),
+                                    [](const Member& member) { return !member.is_left_out; });
+    if (first == family.members.end()) return found;
+    evaluation.lower(*candidates_.plan(first->plan, gpus), family.kind);
+    if (is_bounded_) cut_by_time(family, evaluation, found);
     for (const Member& member : family.members) {
       if (member.is_left_out) continue;
-      const Plan plan = *candidates_.plan(member.plan, kind.gpus);
-      if (!is_lowered) evaluation.lower(plan, family.kind);
-      is_lowered = true;
-      outcomes.push_back(evaluation.predict_on(member.target, plan, member.plan));
+      const Plan plan = *candidates_.plan(member.plan, gpus);
+      found.push_back(evaluation.predict_on(member.target, plan, member.plan));
     }
-    return outcomes;
+    return found;
+  }
+
+  // Leaves out what is no answer by its time and by the least that its programs hold. The
+  // allocator makes no step shorter.
+  void cut_by_time(Family& family, Evaluation& evaluation, std::vector<Outcome>& found) const {
+    const int gpus = kinds_[family.kind].gpus;
+    for (const std::size_t target : kinds_[family.kind].targets) {
+      std::vector<Member*> members;
+      for (Member& member : family.members) {
+        if (member.target == target && !member.is_left_out) members.push_back(&member);
+      }
+      if (members.empty()) continue;
+      const auto time = evaluation.time_on(target);
+      if (!time) continue;
+      for (Member* const member : members) {
+        member->bound.step_ns = time->count();
+        const Plan plan = *candidates_.plan(member->plan, gpus);
+        member->bound.reserved =
+            std::max(member->bound.reserved, evaluation.least_reserved_on(target, plan));
+        member->is_left_out = is_beaten(*member);
+        if (member->is_left_out) found.push_back({member->plan, target, true});
+      }
+    }
   }
 
   void take(const Outcome& outcome) {
     ++answer_.predicted;
+    if (outcome.is_beaten) {
+      ++answer_.cut_by_bound;
+      return;
+    }
     ++(outcome.fits ? answer_.fitting : answer_.out_of_memory);
     if (!outcome.has_time()) return;
     const SearchTarget& target = target_of(outcome);
@@ -323,6 +355,7 @@ class Search {
   }
 
   const SearchRequest& request_;
+  bool is_bounded_ = false;
   std::vector<TargetKind> kinds_;
   Candidates candidates_;
   std::vector<Family> families_;

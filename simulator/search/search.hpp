@@ -105,10 +105,10 @@ struct FoundPlan {
 };
 
 struct SearchAnswer {
-  // Of candidates: considered = fitting + out of memory + cut by a bound.
+  // Of candidates: considered = fitting + out of memory + cut by a bound, or by the step's time alone.
   std::size_t considered = 0, fitting = 0, out_of_memory = 0, cut_by_bound = 0;
   std::size_t over_budget = 0, too_late = 0;  // of those that fit
-  std::size_t predicted = 0;                  // in full
+  std::size_t predicted = 0;                  // whose step was simulated, or whose memory was
   double seconds = 0;                         // of the whole search
   double processor_seconds = 0;               // that its threads worked, of all processes
   int threads = 1, processes = 1;             // of all together

@@ -90,11 +90,14 @@ Emitter::Emitter(RankProgram& program, const ModuleTree& tree)
   constexpr auto kCommon = static_cast<std::size_t>(Role::flat_gradient);
   program_.tree = tree;
   spare_names_.swap(program_.own_names);
+  // The first is taken first, whose text is mostly as long as the new one.
+  std::reverse(spare_names_.begin(), spare_names_.end());
   last_keys_.fill(kNone);
+  last_operators_.fill(kNone);
   roles_.fill(kNone);
   std::iota(roles_.begin(), roles_.begin() + kCommon, narrow<NameId>(program_.name_count()));
   program_.own_names.reserve(spare_names_.size());
-  program_.own_names.assign(std::begin(kRoles), std::begin(kRoles) + kCommon);
+  for (std::size_t role = 0; role < kCommon; ++role) add_name() = kRoles[role];
   focus_on_step();
 }
 
@@ -182,11 +185,14 @@ Instruction& Emitter::append_work(Kind kind, Stream stream, CostKeyId key, Buffe
 OperatorId Emitter::intern_operator(std::string_view name) {
   if (name.empty()) return kNone;
   auto& operators = program_.operators;
+  OperatorId& last = last_operators_[(name.size() + static_cast<unsigned char>(name.back())) %
+                                     last_operators_.size()];
+  if (last != kNone && operators[static_cast<std::size_t>(last)].name == name) return last;
   const auto found = std::find_if(operators.begin(), operators.end(),
                                   [name](const OperatorInfo& o) { return o.name == name; });
-  if (found != operators.end()) return narrow<OperatorId>(found - operators.begin());
-  operators.push_back({std::string(name), false});
-  return narrow<OperatorId>(operators.size() - 1);
+  last = narrow<OperatorId>(found - operators.begin());
+  if (found == operators.end()) operators.push_back({std::string(name), false});
+  return last;
 }
 
 void Emitter::launch(Stream stream, CostKeyId key, Buffers reads, Buffers writes, int aux) {

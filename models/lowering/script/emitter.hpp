@@ -263,6 +263,7 @@ class Emitter {
   Instruction next_;                  // what all that follow have in common
   std::vector<CostKeyId> keys_;       // a table of hashes, at most half full; kNone: free
   std::array<CostKeyId, static_cast<std::size_t>(Operator::kCount)> last_keys_;  // by operator
+  std::array<OperatorId, 64> last_operators_;  // by a hash of their names
   using RangeNames = std::array<NameId, static_cast<std::size_t>(Range::kCount)>;
   std::vector<RangeNames> ranges_;  // of no unit, of unit 0, of unit 1, ...; kNone: not used yet
   std::vector<std::string> spare_names_;  // of the program before, whose memory new ones take over

@@ -2,6 +2,7 @@
 // plans with one key against each other's programs.
 #include "simulator/search/bounds.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -9,11 +10,20 @@
 #include "models/lowering/lower.hpp"
 #include "simulator/engine/idle_steps.hpp"
 #include "simulator/search/default_space.hpp"
+#include "simulator/search/held_bytes.hpp"
 #include "tests/property/random_job.hpp"
 #include "tests/simulator/search/brute_force.hpp"
 
 namespace foreshard::simulator {
 namespace {
+
+void expect_reserved_for_what_is_held(const Prediction& p, const Plan& plan) {
+  for (const RankClass& of : p.run.classes) {
+    const HeldBytes held = held_bytes(of.program);
+    EXPECT_LE(held.at_once, of.memory.run.allocated) << to_toml(plan);
+    EXPECT_LE(least_reserved(held, p.run.allocator, p.capacity), reserved_by(p)) << to_toml(plan);
+  }
+}
 
 void expect_admissible(const SearchRequest& request, const Candidates& candidates,
                        std::size_t number, const TargetKind& kind, Bounds& bounds) {
@@ -29,6 +39,7 @@ void expect_admissible(const SearchRequest& request, const Candidates& candidate
     EXPECT_GE(bound.tokens_per_s(), p->tokens_per_s) << to_toml(*plan);
     EXPECT_GT(bound.reserved, 0);
     EXPECT_LE(bound.reserved, reserved_by(*p)) << to_toml(*plan);
+    expect_reserved_for_what_is_held(*p, *plan);
   }
 }
 
@@ -145,6 +156,46 @@ TEST(IdleSteps, TakeTheSameTimeWhateverCameBefore) {
     EXPECT_TRUE(last.path == whole.path) << to_toml(job.plan);
   }
   EXPECT_GT(idle, 0);
+}
+
+bool drains(const Prediction& prediction, std::int64_t step) {
+  const auto& delays = prediction.run.classes.front().memory.delays;
+  return std::any_of(delays.begin(), delays.end(),
+                     [step](const HostDelay& delay) { return delay.step == step && delay.drains; });
+}
+
+TEST(IdleSteps, AreNoShorterWhereTheAllocatorKeepsThemWaiting) {
+  const Machine machine = load_machine("h100-sxm").value();
+  int free = 0, kept_waiting = 0;
+  for (int draw = 0; draw < tests::draws(150) && !testing::Test::HasFailure(); ++draw) {
+    tests::JobDrawer drawer(95'000 + static_cast<std::uint64_t>(draw));
+    const Job job = drawer.draw();
+    PredictionOptions options;
+    options.machine = &machine;
+    options.wants_memory = false;
+    const Nanoseconds alone = predict(job, options).step_time;
+    options.wants_memory = true;
+    const Prediction unlimited = predict(job, options);
+    if (alone.count() == 0) {
+      EXPECT_NE(unlimited.run.engine.first_step, options.steps) << to_toml(job.plan);
+      continue;
+    }
+    for (const double share : {1.0, 0.98, 0.95, 0.9, 0.85, 0.8}) {
+      options.device_memory =
+          static_cast<std::int64_t>(share * static_cast<double>(reserved_by(unlimited)));
+      const Prediction tight = predict(job, options);
+      if (!tight.fits) break;
+      expect_reserved_for_what_is_held(tight, job.plan);
+      ++(drains(tight, options.steps) ? kept_waiting : free);
+      if (drains(tight, options.steps)) {
+        EXPECT_GE(tight.step_time, alone) << to_toml(job.plan) << *options.device_memory;
+      } else {
+        EXPECT_EQ(tight.step_time, alone) << to_toml(job.plan) << *options.device_memory;
+      }
+    }
+  }
+  EXPECT_GT(free, 0);
+  EXPECT_GT(kept_waiting, 0);
 }
 
 TEST(ProgramKey, IsThatOfEqualPrograms) {
