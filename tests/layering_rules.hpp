@@ -100,7 +100,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"gui/models/base", {"models/program", "traces"}},
     {"gui/models/timeline",
      {"gui/models/base", "simulator/costs", "simulator/network", "profiler/analysis",
-      "traces/meaning", "models/hardware", "models/plan", "models/program"}},
+      "profiler/report", "traces/meaning", "models/hardware", "models/plan", "models/program"}},
     {"gui/models/memory",
      {"gui/models/base", "simulator/predict", "profiler/analysis", "profiler/replay", "traces",
       "traces/allocator", "traces/open", "traces/snapshot", "models/allocator", "models/program"}},
