@@ -1,11 +1,13 @@
 // Reports that pages of docs/ show are what the program prints: each that follows a comment
 // `<!-- golden: CASE -->` is compared with that case of tests/golden/reports, or replaced by it where
-// FORESHARD_GOLDEN_UPDATE is set (scripts/golden --update).
+// FORESHARD_GOLDEN_UPDATE is set (scripts/golden --update). Links of pages lead to files that are there.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +46,29 @@ TEST(Docs, ReportsThatPagesShowAreRealOnes) {
     if (updates && text != text_of(page.path())) std::ofstream(page.path()) << text;
   }
   EXPECT_GT(shown, 0);
+}
+
+TEST(Docs, LinksOfPagesLeadToFiles) {
+  const std::regex link(R"(\]\(([^)#]+)(#[^)]*)?\))");
+  int found = 0;
+  std::vector<fs::path> pages;
+  for (const auto& file : fs::directory_iterator(kRoot)) pages.push_back(file.path());
+  for (const char* folder : {"docs", "gui", "models", "scripts", "tests", "traces"}) {
+    for (const auto& file : fs::recursive_directory_iterator(kRoot / folder)) {
+      pages.push_back(file.path());
+    }
+  }
+  for (const fs::path& page : pages) {
+    if (page.extension() != ".md") continue;
+    const std::string text = text_of(page);
+    for (std::sregex_iterator at(text.begin(), text.end(), link), end; at != end; ++at) {
+      const std::string to = (*at)[1];
+      if (to.find("://") != std::string::npos) continue;
+      EXPECT_TRUE(fs::exists(page.parent_path() / to)) << page << ": " << to;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 0);
 }
 
 }  // namespace
