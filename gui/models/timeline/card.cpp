@@ -28,14 +28,6 @@ QString duration_text(std::int64_t ns) {
   return time_figure(static_cast<double>(ns)).text();
 }
 
-// The begin of the event's step on its rank, or of the trace.
-std::int64_t origin_of(const traces::Trace& trace, const Event& event, int rank) {
-  for (const traces::Step& step : trace.steps) {
-    if (step.rank == rank && step.step == event.step) return step.start_ns;
-  }
-  return 0;
-}
-
 // How long kernels of the rank ran while the event did, and when the first of its unit began after it.
 struct Overlap {
   std::int64_t hidden_ns = 0;
@@ -183,7 +175,7 @@ Card card_of(const LaneSet& lanes, EventIndex index, bool with_links) {
   place << words("rank %1").arg(lane.rank);
   card.place = place.join(QStringLiteral(" · "));
   card.duration = duration_text(event.end_ns - event.start_ns);
-  const std::int64_t origin = origin_of(trace, event, lane.rank);
+  const std::int64_t origin = origin_of(trace, event);
   card.times = range_text({event.start_ns - origin, event.end_ns - origin});
   card.facts.push_back({lane.device ? words("Stream") : words("Thread"),
                         QString::fromStdString(trace.strings[lane.name])});
@@ -200,6 +192,14 @@ Card card_of(const LaneSet& lanes, EventIndex index, bool with_links) {
   if (with_links) add_links(lanes, index, card);
   card.key = QString::fromStdString(trace.strings[event.stable_key]);
   return card;
+}
+
+std::int64_t origin_of(const traces::Trace& trace, const Event& event) {
+  const int rank = trace.lanes[static_cast<std::size_t>(event.lane)].rank;
+  for (const traces::Step& step : trace.steps) {
+    if (step.rank == rank && step.step == event.step) return step.start_ns;
+  }
+  return 0;
 }
 
 QString range_text(const traces::Interval& range) {

@@ -42,6 +42,9 @@ struct Card {
 // The facts of links cost a search through the rank's streams; a hover card does without them.
 Card card_of(const LaneSet& lanes, EventIndex event, bool with_links);
 
+// The begin of the event's step on its rank; 0 outside of all steps.
+std::int64_t origin_of(const traces::Trace& trace, const traces::Event& event);
+
 QString range_text(const traces::Interval& range);  // "314.75 – 316.92 ms"
 
 }  // namespace foreshard::gui

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/card.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -69,12 +70,10 @@ ResultsModel::ResultsModel(QObject* parent)
           this, [this](std::vector<std::int32_t> events) { show_order(std::move(events)); },
           [this] { Q_EMIT busy_changed(); }) {}
 
-void ResultsModel::set_events(DocumentPtr document, std::vector<std::int32_t> events,
-                              std::int64_t origin_ns) {
+void ResultsModel::set_events(DocumentPtr document, std::vector<std::int32_t> events) {
   beginResetModel();
   document_ = std::move(document);
   events_ = std::move(events);
-  origin_ns_ = origin_ns;
   endResetModel();
   newest_.forget();
   if (document_ && (sorted_by_ != kStart || order_ != Qt::AscendingOrder)) sort(sorted_by_, order_);
@@ -100,7 +99,11 @@ QString ResultsModel::text(const Event& event, int column) const {
     case kUnit: return QString::fromStdString(trace.strings[event.unit]);
     case kPhase: return QString::fromStdString(trace.strings[event.phase]);
     case kRank: return QString::number(trace.lanes[static_cast<std::size_t>(event.lane)].rank);
-    case kStart: return time_figure(static_cast<double>(event.start_ns - origin_ns_)).text();
+    case kStart: {
+      const auto from_step = static_cast<double>(event.start_ns - origin_of(trace, event));
+      const QString start = time_figure(from_step).text();
+      return event.step <= 0 ? start : QStringLiteral("%1 \u00b7 %2").arg(event.step).arg(start);
+    }
     default: return time_figure(static_cast<double>(duration_of(event))).text();
   }
 }
@@ -121,8 +124,8 @@ QVariant ResultsModel::headerData(int section, Qt::Orientation orientation, int 
     return static_cast<int>((section >= kRank ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   if (role != Qt::DisplayRole) return {};
-  const QString titles[kColumns] = {tr("name"), tr("unit"),  tr("phase"),
-                                    tr("rank"), tr("start"), tr("duration")};
+  const QString titles[kColumns] = {
+      tr("name"), tr("unit"), tr("phase"), tr("rank"), tr("step \u00b7 start"), tr("duration")};
   return titles[section];
 }
 

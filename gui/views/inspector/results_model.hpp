@@ -19,7 +19,7 @@ class ResultsModel : public QAbstractTableModel {
   explicit ResultsModel(QObject* parent = nullptr);
 
   // Indices into the document's Trace::events, in the order of time.
-  void set_events(DocumentPtr document, std::vector<std::int32_t> events, std::int64_t origin_ns);
+  void set_events(DocumentPtr document, std::vector<std::int32_t> events);
   std::int32_t event_at(int row) const { return events_.at(static_cast<std::size_t>(row)); }
   int row_of(std::int32_t event) const;  // -1: not among them
 
@@ -40,7 +40,6 @@ class ResultsModel : public QAbstractTableModel {
 
   DocumentPtr document_;
   std::vector<std::int32_t> events_;
-  std::int64_t origin_ns_ = 0;
   int sorted_by_ = kStart;
   Qt::SortOrder order_ = Qt::AscendingOrder;
   NewestResult<std::vector<std::int32_t>> newest_;

@@ -112,7 +112,7 @@ void ResultsPanel::show_query() {
 void ResultsPanel::show_result() {
   const auto result = search_.result();
   const QSignalBlocker quiet(table_->selectionModel());  // an emptied table selects nothing
-  model_->set_events(result->document, result->hits.events(), session_.everything().start_ns);
+  model_->set_events(result->document, result->hits.events());
   durations_->set_bins(result->durations);
   durations_->setVisible(!result->durations.empty());
   show_query();

@@ -30,9 +30,7 @@ class SearchTest : public testing::Test {
   }
 
   const traces::Trace& trace() const { return *session_.current()->trace; }
-  traces::Event event(std::int32_t n) const {
-    return trace().events[static_cast<std::size_t>(n)];
-  }
+  traces::Event event(std::int32_t n) const { return trace().events[static_cast<std::size_t>(n)]; }
   const std::vector<EventIndex>& found() const { return search_.result()->hits.events(); }
   QAbstractItemModel& rows() { return *panel_.table().model(); }
 
@@ -55,6 +53,31 @@ class SearchTest : public testing::Test {
   SearchField field_;
   ResultsPanel panel_;
 };
+
+// As the ruler and the inspector have it.
+TEST(Results, CountTimeFromTheStepOfEach) {
+  traces::Trace trace;
+  trace.lanes = {{3, true, trace.strings.intern("compute")}};
+  trace.steps = {{3, 1, 0, 1'000'000, 0, 0}, {3, 2, 1'000'000, 2'000'000, 0, 0}};
+  traces::Event event;
+  event.kind = traces::EventKind::compute;
+  event.start_ns = 1'120'000;
+  event.end_ns = 1'320'000;
+  event.step = 2;
+  trace.events.push_back(event);
+  event.start_ns = 2'500'000;
+  event.end_ns = 2'600'000;
+  event.step = 0;  // outside of all
+  trace.events.push_back(event);
+  ResultsModel rows;
+  rows.set_events(make_document(std::move(trace), Source::measured, QStringLiteral("run"), {}),
+                  {0, 1});
+  const auto start = [&](int row) {
+    return rows.data(rows.index(row, ResultsModel::kStart), Qt::DisplayRole).toString();
+  };
+  EXPECT_EQ(start(0), QStringLiteral("2 \u00b7 120.0 us"));
+  EXPECT_EQ(start(1), QStringLiteral("2.500 ms"));
+}
 
 TEST_F(SearchTest, FindsWhatAPlainLookFinds) {
   look_for("name:matmul dur>50us");
