@@ -10,11 +10,12 @@ namespace foreshard::gui {
 StepFigures step_figures(const traces::Trace& trace, const profiler::Analysis& analysis) {
   StepFigures figures;
   figures.step_ns = analysis.step_time_ns;
-  figures.lacks_communication =
-      traces::integer(trace.metadata, "ranks", 1) > 1 &&
-      std::ranges::all_of(analysis.ranks, [](const profiler::RankAnalysis& rank) {
-        return rank.time.communication_ns == 0;
-      });
+  bool communicates = false;
+  for (const profiler::RankAnalysis& rank : analysis.ranks) {
+    figures.has_device |= rank.time.device_events > 0;
+    communicates |= rank.time.communication_ns > 0;
+  }
+  figures.lacks_communication = !communicates && traces::integer(trace.metadata, "ranks", 1) > 1;
   if (!analysis.steady_steps.empty()) figures.step = analysis.steady_steps.back();
   for (const profiler::RankAnalysis& rank : analysis.ranks) {
     for (const profiler::StepAnalysis& step : rank.steps) {

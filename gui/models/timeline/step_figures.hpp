@@ -17,6 +17,7 @@ struct StepFigures {
   double tokens_per_s = 0;            // 0: unknown
   double mfu = 0;                     // of a prediction; 0: unknown
   std::int64_t exposed_ns = 0;        // of the rank with most, in that step; else in the span
+  bool has_device = false;            // its work was recorded, or predicted
   bool lacks_communication = false;   // of a run of several ranks, of which a recorder left it out
   // Of a recording without steps: from its first device event to its last, on the rank where that is
   // longest, and the time within that its device works; 0 where it recorded no device.

@@ -1,6 +1,7 @@
 #include "gui/views/inspector/step_summary.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
@@ -41,6 +42,7 @@ const profiler::RankAnalysis* rank_of(const profiler::Analysis& analysis, int ra
 }
 
 void tell_time(const profiler::TimeBreakdown& time, StepSummary& summary) {
+  if (time.device_events == 0) return;  // no device was recorded
   const std::int64_t span = time.span_ns;
   const std::int64_t copies = span - time.compute_ns - time.exposed_communication_ns - time.idle_ns;
   const EventColour compute{Role::ink, Tint::plain}, hidden{Role::all_gather, Tint::plain},
@@ -86,17 +88,17 @@ std::vector<Fact> path_facts(const profiler::CriticalPath& path) {
 std::vector<Fact> operator_facts(const profiler::Analysis& analysis) {
   const bool has_device = std::any_of(analysis.operators.begin(), analysis.operators.end(),
                                       [](const auto& one) { return one.is_on_device; });
+  std::vector<profiler::OperatorTotal> operators = analysis.operators;
+  std::erase_if(operators, [&](const auto& one) { return one.is_on_device != has_device; });
+  std::ranges::stable_sort(operators, std::greater{}, &profiler::OperatorTotal::self_ns);
+  if (operators.size() > kOperators) operators.resize(kOperators);
   std::vector<Fact> facts;
-  std::int64_t costliest = 0;
-  for (const profiler::OperatorTotal& one : analysis.operators) {
-    if (one.is_on_device != has_device) continue;
-    if (facts.size() == kOperators) break;
-    costliest = std::max(costliest, one.self_ns);
+  for (const profiler::OperatorTotal& one : operators) {
     Fact fact;
     fact.label = short_text(one.name);
     fact.value = time_figure(static_cast<double>(one.self_ns)).text();
     fact.note = count_figure(one.count).number;
-    fact.bar = share(one.self_ns, costliest);
+    fact.bar = share(one.self_ns, operators.front().self_ns);
     fact.swatch = colour_of_operator(one.name, {});
     fact.tooltip = QString::fromStdString(one.name);
     facts.push_back(std::move(fact));
@@ -167,7 +169,9 @@ StepSummary summarise_step(const Document& document, int rank) {
   summary.headline.whose = tr("rank %1").arg(chosen->rank);
   if (chosen->steps.empty()) {
     summary.headline.title = tr("Whole recording");
-    summary.headline.figure = time_figure(static_cast<double>(chosen->time.span_ns));
+    if (chosen->time.device_events > 0) {
+      summary.headline.figure = time_figure(static_cast<double>(chosen->time.span_ns));
+    }
     tell_time(chosen->time, summary);
     summary.memory = memory_facts(chosen->peak.allocated_bytes, chosen->peak.reserved_bytes,
                                   chosen->peak.host_bytes);

@@ -45,7 +45,8 @@ std::vector<StripFigure> step_strip(const Document& document) {
     add("Device busy", {QString::number(100 * share, 'f', 1), QStringLiteral("%")},
         time_figure(static_cast<double>(step.busy_ns)).text());
   }
-  if (const std::int64_t whole = std::max(step.step_ns, step.span_ns); whole > 0) {
+  const std::int64_t whole = std::max(step.step_ns, step.span_ns);
+  if (whole > 0 && step.has_device) {
     if (step.lacks_communication) {
       add("Exposed communication", {QStringLiteral("-"), {}}, said("no communication recorded"));
     } else {

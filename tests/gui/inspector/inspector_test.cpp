@@ -8,6 +8,7 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <algorithm>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -243,6 +244,18 @@ TEST(InspectorDocuments, OthersRecordingsHaveASummaryToo) {
     }
     EXPECT_TRUE(finishes(inspector));
   }
+}
+
+TEST(InspectorDocuments, WithoutADeviceHaveNoTimeOfOne) {
+  const StepSummary snapshot = summarise_step(*recording("snapshot.pickle"), 0);
+  EXPECT_TRUE(snapshot.time.empty());
+  EXPECT_TRUE(snapshot.headline.figure.number.isEmpty());
+  EXPECT_FALSE(snapshot.memory.empty());
+  EXPECT_FALSE(summarise_step(*recording("drawn_gpu"), 0).time.empty());
+  const auto of_cpu = summarise_step(*recording("pytorch_cpu"), 0).operators;
+  ASSERT_GT(of_cpu.size(), 2u);
+  EXPECT_TRUE(
+      std::ranges::is_sorted(of_cpu, std::greater{}, [](const Fact& fact) { return fact.bar; }));
 }
 
 }  // namespace

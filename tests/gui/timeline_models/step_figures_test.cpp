@@ -54,6 +54,17 @@ TEST(StepFigures, LackCommunicationThatSeveralRanksMustHaveHad) {
   EXPECT_FALSE(lack("1"));
 }
 
+TEST(StepFigures, KnowWhetherADeviceWasRecorded) {
+  traces::Trace trace = traces::sample_trace();
+  EXPECT_TRUE(step_figures(trace, profiler::analyse(trace)).has_device);
+  traces::EventList calls;
+  for (const traces::Event& event : trace.events) {
+    if (!traces::is_device_work(event.kind)) calls.push_back(event);
+  }
+  trace.events = std::move(calls);
+  EXPECT_FALSE(step_figures(trace, profiler::analyse(trace)).has_device);
+}
+
 TEST(StepFigures, OfAnEmptyTraceAreUnknown) {
   const traces::Trace trace;
   const StepFigures figures = step_figures(trace, profiler::analyse(trace));
