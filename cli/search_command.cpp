@@ -47,7 +47,7 @@ class Search : public Command {
   SearchTargets targets_;
   TrainingOptions training_;
   std::string model_, base_, space_, operators_, costs_, csv_, svg_;
-  std::string objective_ = "tokens_per_s";
+  std::string objective_ = "tokens_per_s", comm_ = "local";
   std::optional<std::int64_t> device_memory_;
   std::int64_t tokens_per_step_ = 0;
   int top_ = 5;
@@ -182,12 +182,14 @@ Result<void> Search::write_answers(const SearchRequest& request, const SearchAns
   return {};
 }
 
-// Processes that a launcher started share the search, each with the processors that it has among them.
+// Processes that share the search have each the processors that are theirs among them. Not by default: variables of
+// launchers are also set where one process searches, as in a pod for training.
 Result<Processes> Search::join(SearchRequest& request) const {
+  if (comm_ == "local") return Processes{};
   constexpr Nanoseconds kLongest{std::chrono::minutes(10)};
   constexpr std::size_t kLongestText = std::size_t{1} << 30;
   const std::string question = simulator::question_json(request);
-  auto processes = join_processes({}, "auto", false, std::hash<std::string>()(question), kLongest);
+  auto processes = join_processes({}, comm_, false, std::hash<std::string>()(question), kLongest);
   if (!processes || processes->transport == nullptr) return processes;
   executor::Transport& transport = *processes->transport;
   const auto control = std::make_shared<executor::RunControl>(transport.size());
@@ -200,7 +202,9 @@ Result<Processes> Search::join(SearchRequest& request) const {
     return tl::unexpected(ok.error());
   }
   for (const std::string& other : request.share.exchange(question)) {
-    if (other != question) return fail("", "", "the processes were asked different questions");
+    if (other != question)
+      return fail("", "--comm",
+                  "processes search for different things; expected the same command in each");
   }
   return processes;
 }
@@ -239,10 +243,9 @@ CommandText Search::text() const {
       "Without a file, micro-batch, checkpointing, expandable segments and sharding vary in all "
       "combinations, and wrapping, prefetching, the synchronization of gradients and offloading "
       "one at a time: what is trained stays the same. Combinations that contradict each other are "
-      "left out, and so are those whose programs are the same as another one's. A large space is "
-      "shared by the processes that mpirun, torchrun or srun start, on one machine or several, "
-      "with "
-      "the same answer.\n\n"
+      "left out, and so are those whose programs are the same as another one's. With --comm auto "
+      "the processes that mpirun, torchrun or srun start share a large space, on one machine or "
+      "several; the answer is the same.\n\n"
       "Instances are rented whole and priced by one kind of price. With --train-tokens the answer "
       "has the time and cost of the whole training, checkpoints and failures included, and with "
       "--budget or --deadline the plan that keeps them even at the long end of its band.",
@@ -252,8 +255,8 @@ CommandText Search::text() const {
        "--space space.toml --csv found.csv --svg front.svg",
        "foreshard search --model llama-3.1-70b --machines p5.48xlarge,p5en.48xlarge --gpus 64,128 "
        "--objective cost --train-tokens 1e11 --budget 200000",
-       "mpirun -n 4 foreshard search --model llama-3.1-70b --machines p5.48xlarge --nodes 4,8,16 "
-       "--train-tokens 1e11 --deadline 30d --storage-bandwidth 50"}};
+       "mpirun -n 4 foreshard search --comm auto --model llama-3.1-70b --machines p5.48xlarge "
+       "--nodes 4,8,16 --train-tokens 1e11 --deadline 30d --storage-bandwidth 50"}};
 }
 
 void Search::add_to(Options& options) {
@@ -280,6 +283,10 @@ void Search::add_to(Options& options) {
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
   training_.add_to(options);
   options.whole_number("--top", top_, {1, 1000}, {"TOP", "how many of the best plans to list"});
+  options.choice("--comm", comm_, {"local", "auto", "tcp", "mpi"},
+                 {"COMM",
+                  "how the processes of a launcher share the search; auto is what the launcher "
+                  "provides, local searches in this process alone"});
   options.flag("--verify", verifies_,
                "predict the answers again, each by itself and from its plan file");
   options.quiet(is_quiet_);

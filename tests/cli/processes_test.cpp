@@ -129,7 +129,7 @@ TEST_F(Processes, ShareASearch) {
                                     "plan.toml", "--space",    "space.toml", "--gpus",
                                     "2,4",       "--machines", "h100-sxm"};
   json alone = place.run_json(question);
-  question.insert(question.end(), {"--json", "-"});
+  question.insert(question.end(), {"--comm", "mpi", "--json", "-"});
   const Outcome shared = place.run_processes(2, question);
   ASSERT_EQ(shared.status, 0) << shared.err;
   json answer = json::parse(shared.out);
@@ -140,6 +140,15 @@ TEST_F(Processes, ShareASearch) {
     alone.erase(key);
   }
   EXPECT_EQ(answer, alone);
+}
+
+// As in a pod for training, in which somebody searches.
+TEST(Search, WaitsForNoProcessesUnasked) {
+  const Workplace place;
+  const Outcome alone = place.run(
+      {"search", "--model", "model", "--machines", "h100-sxm", "--gpus", "2", "--top", "1"},
+      {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29555"}});
+  EXPECT_EQ(alone.status, 0) << alone.err;
 }
 
 // Every rank's shards are of another size, so they run out at different places.
