@@ -3,6 +3,9 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "gui/models/base/free_memory.hpp"
@@ -14,9 +17,36 @@
 namespace foreshard::gui {
 namespace {
 
+traces::Interval extent_of(const traces::Trace& trace) {
+  traces::Interval all{std::numeric_limits<std::int64_t>::max(),
+                       std::numeric_limits<std::int64_t>::min()};
+  const auto take = [&](std::int64_t start, std::int64_t end) {
+    all.start_ns = std::min(all.start_ns, start);
+    all.end_ns = std::max(all.end_ns, end);
+  };
+  for (const traces::Event& event : trace.events) take(event.start_ns, event.end_ns);
+  for (const traces::MemoryEvent& event : trace.memory) take(event.time_ns, event.time_ns);
+  return all.start_ns <= all.end_ns ? all : Document().extent;
+}
+
+std::vector<StepSpan> steps_of(const traces::Trace& trace) {
+  std::map<std::int32_t, StepSpan> steps;
+  for (const traces::Step& step : trace.steps) {
+    auto& [number, span] =
+        steps.try_emplace(step.step, StepSpan{step.step, {step.start_ns, step.end_ns}})
+            .first->second;
+    span.start_ns = std::min(span.start_ns, step.start_ns);
+    span.end_ns = std::max(span.end_ns, step.end_ns);
+  }
+  const auto values = std::views::values(steps);
+  return {values.begin(), values.end()};
+}
+
 void derive(Document& document, traces::Trace trace, const std::stop_token& stop = {}) {
   auto shared = std::make_shared<traces::Trace>(std::move(trace));
   document.trace = shared;
+  document.extent = extent_of(*shared);
+  document.steps = steps_of(*shared);
   if (stop.stop_requested()) return;
   document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared, stop));
   if (stop.stop_requested()) return;
@@ -61,6 +91,22 @@ std::optional<Plan> Document::plan() const {
   if (text == trace->metadata.end() || text->second.empty()) return std::nullopt;
   const Result<Plan> plan = parse_plan(text->second, path);
   return plan ? std::optional(*plan) : std::nullopt;
+}
+
+traces::Interval Document::steady_step() const {
+  return steps.empty() ? extent : steps.back().span;
+}
+
+const StepSpan* Document::step_at(std::int64_t ns) const {
+  if (steps.empty()) return nullptr;
+  const auto after = std::ranges::upper_bound(
+      steps, ns, {}, [](const StepSpan& one) { return one.span.start_ns; });
+  return after == steps.begin() ? &*after : &*std::prev(after);
+}
+
+const StepSpan* Document::step(std::int32_t number) const {
+  const auto found = std::ranges::lower_bound(steps, number, {}, &StepSpan::number);
+  return found == steps.end() || found->number != number ? nullptr : &*found;
 }
 
 Result<DocumentPtr> open_document(const std::string& path, const traces::ImportOptions& options) {

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gui/models/timeline/lane_set.hpp"
 #include "models/base/error.hpp"
 #include "profiler/analysis/analysis.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "traces/import.hpp"
+#include "traces/intervals.hpp"
 #include "traces/open/recording_kind.hpp"
 #include "traces/trace.hpp"
 
@@ -24,6 +26,12 @@ enum class Source : std::uint8_t { measured, predicted, what_if };
 struct PredictedRun {
   Job job;
   simulator::Prediction prediction;
+};
+
+// A step of a recording, of all ranks together.
+struct StepSpan {
+  std::int32_t number = 0;
+  traces::Interval span;
 };
 
 // Some steps of a recording that has more.
@@ -40,12 +48,19 @@ struct Document {
   std::shared_ptr<const traces::Trace> trace;
   std::shared_ptr<const profiler::Analysis> analysis;
   std::shared_ptr<const LaneSet> lanes;
-  std::shared_ptr<const PredictedRun> run;  // of what-ifs; null: read from a file
-  std::optional<OpenPart> part;             // nothing: all of it is open
+  traces::Interval extent{0, 1'000'000'000};  // all that was recorded
+  std::vector<StepSpan> steps{};              // ascending
+  std::shared_ptr<const PredictedRun> run;    // of what-ifs; null: read from a file
+  std::optional<OpenPart> part;               // nothing: all of it is open
 
   bool is_predicted() const { return source != Source::measured; }
   // The run's plan, from the trace's metadata; nothing for recordings of others.
   std::optional<Plan> plan() const;
+  // The moments of the last complete step; everything where no step was recorded.
+  traces::Interval steady_step() const;
+  // The step at that moment, else the last that began before it, else the first; null where there are none.
+  const StepSpan* step_at(std::int64_t ns) const;
+  const StepSpan* step(std::int32_t number) const;  // null: it has no such
 };
 using DocumentPtr = std::shared_ptr<const Document>;
 

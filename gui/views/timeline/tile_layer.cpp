@@ -64,8 +64,8 @@ void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels) {
 }
 
 // What the row is drawn from, and the spans for which nothing is there.
-std::vector<TileLayer::Piece> TileLayer::pieces(const PixelGrid& grid, const TileRow& row,
-                                                std::vector<Span>* holes) {
+std::vector<TileLayer::Piece> TileLayer::pieces(const TileRow& row, std::vector<Span>* holes) {
+  const PixelGrid& grid = row.grid;
   std::vector<Piece> found;
   std::vector<Span> open{{grid.first, grid.first + grid.count}};
   std::vector<double> scales{grid.ns_per_pixel};
@@ -100,7 +100,8 @@ std::vector<TileLayer::Piece> TileLayer::pieces(const PixelGrid& grid, const Til
   return found;
 }
 
-std::vector<TileKey> TileLayer::missing(const PixelGrid& grid, const TileRow& row) const {
+std::vector<TileKey> TileLayer::missing(const TileRow& row) const {
+  const PixelGrid& grid = row.grid;
   std::vector<TileKey> keys;
   for (std::int64_t n = tile_of(grid.first); n <= tile_of(grid.first + grid.count - 1); ++n) {
     const TileKey key{grid.ns_per_pixel, row.id, n};
@@ -109,13 +110,13 @@ std::vector<TileKey> TileLayer::missing(const PixelGrid& grid, const TileRow& ro
   return keys;
 }
 
-void TileLayer::paint(QPainter& painter, double left, const PixelGrid& grid,
-                      const std::vector<TileRow>& rows, bool is_changing) {
+void TileLayer::paint(QPainter& painter, double left, const std::vector<TileRow>& rows,
+                      bool is_changing) {
   std::vector<TileKey> urgent, others;
   for (const TileRow& row : rows) {
     std::vector<Span> holes;
-    pieces(grid, row, &holes);
-    for (const TileKey& key : missing(grid, row)) {
+    pieces(row, &holes);
+    for (const TileKey& key : missing(row)) {
       const std::int64_t from = key.index * kTileWidth, to = from + kTileWidth;
       const bool is_in_hole = std::any_of(holes.begin(), holes.end(), [&](const Span& hole) {
         return hole.from < to && hole.to > from;
@@ -132,7 +133,8 @@ void TileLayer::paint(QPainter& painter, double left, const PixelGrid& grid,
   std::vector<PlacedLabel> labels;
   std::vector<Span> holes;
   for (const TileRow& row : rows) {
-    for (const Piece& piece : pieces(grid, row, &holes)) {
+    const PixelGrid& grid = row.grid;
+    for (const Piece& piece : pieces(row, &holes)) {
       const double stretch = piece.ns_per_pixel / grid.ns_per_pixel;
       const double begin = static_cast<double>(piece.index * kTileWidth) * stretch;
       const QImage& image = piece.tile->image;

@@ -4,9 +4,8 @@
 // waits a moment for the workers.
 #pragma once
 
-#include <vector>
-
 #include <QPainter>
+#include <vector>
 
 #include "gui/views/timeline/pixel_grid.hpp"
 #include "gui/views/timeline/tile_cache.hpp"
@@ -16,6 +15,7 @@ namespace foreshard::gui {
 struct TileRow {
   std::int32_t id = 0;  // as TileKey has it
   double top = 0, height = 0;
+  PixelGrid grid;  // of its document's clock; all have one scale
 };
 
 class TileLayer {
@@ -24,8 +24,7 @@ class TileLayer {
 
   // Rows' tops are the painter's; the lanes begin at `left`. While the scale `is_changing` only what
   // nothing stands in for is asked for.
-  void paint(QPainter& painter, double left, const PixelGrid& grid, const std::vector<TileRow>& rows,
-             bool is_changing);
+  void paint(QPainter& painter, double left, const std::vector<TileRow>& rows, bool is_changing);
 
  private:
   struct Piece {  // of a row, in pixels from the origin, drawn from a tile of some scale
@@ -38,8 +37,8 @@ class TileLayer {
     std::int64_t from, to;
   };
 
-  std::vector<Piece> pieces(const PixelGrid& grid, const TileRow& row, std::vector<Span>* holes);
-  std::vector<TileKey> missing(const PixelGrid& grid, const TileRow& row) const;
+  std::vector<Piece> pieces(const TileRow& row, std::vector<Span>* holes);
+  std::vector<TileKey> missing(const TileRow& row) const;
 
   TileCache& cache_;
 };
@@ -50,8 +49,8 @@ struct PlacedLabel {
   const BoxLabel* label;
 };
 // Adds what of the labels is in view; the lanes begin at `left`, the row at `top`.
-void place_labels(const std::vector<BoxLabel>& texts, double left, double top, const PixelGrid& grid,
-                  std::vector<PlacedLabel>& labels);
+void place_labels(const std::vector<BoxLabel>& texts, double left, double top,
+                  const PixelGrid& grid, std::vector<PlacedLabel>& labels);
 void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels);
 
 }  // namespace foreshard::gui
