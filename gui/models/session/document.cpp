@@ -83,13 +83,24 @@ Result<std::optional<OpenPart>> part_of(const std::string& path, traces::Recordi
   return steps == **recorded ? std::nullopt : std::optional(OpenPart{steps, **recorded});
 }
 
+Result<DocumentPtr> made(std::shared_ptr<Document> document, traces::Trace trace,
+                         const traces::ImportOptions& options) {
+  document->source =
+      traces::integer(trace.metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
+  document->detail = detail_of(trace);
+  derive(*document, std::move(trace), options.stop);
+  return_free_memory();
+  if (options.stop.stop_requested()) return traces::reading_stopped(document->path());
+  return document;
+}
+
 }  // namespace
 
 std::optional<Plan> Document::plan() const {
   if (!trace) return std::nullopt;
   const auto text = trace->metadata.find("plan");
   if (text == trace->metadata.end() || text->second.empty()) return std::nullopt;
-  const Result<Plan> plan = parse_plan(text->second, path);
+  const Result<Plan> plan = parse_plan(text->second, path());
   return plan ? std::optional(*plan) : std::nullopt;
 }
 
@@ -118,17 +129,56 @@ Result<DocumentPtr> open_document(const std::string& path, const traces::ImportO
   Result<traces::Trace> trace = traces::read_trace(path, options, accepted);
   if (!trace) return tl::unexpected(trace.error());
   auto document = std::make_shared<Document>();
-  document->path = path;
+  document->files = {path};
   document->title = QString::fromStdString(std::filesystem::path(path).filename().string());
   document->kind = *kind;
   document->part = *part;
-  document->source =
-      traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
-  document->detail = detail_of(*trace);
-  derive(*document, std::move(*trace), options.stop);
-  return_free_memory();
-  if (options.stop.stop_requested()) return traces::reading_stopped(path);
-  return document;
+  return made(std::move(document), std::move(*trace), options);
+}
+
+Result<std::vector<DocumentPtr>> open_ranks(const std::vector<std::string>& files,
+                                            traces::ImportOptions options) {
+  options.numbers_ranks = false;
+  Result<std::vector<traces::Trace>> runs = traces::import_kineto(files, options);
+  if (!runs) return tl::unexpected(runs.error());
+  std::vector<DocumentPtr> documents;
+  for (traces::Trace& run : *runs) {
+    auto document = std::make_shared<Document>();
+    const QStringList its = QString::fromStdString(run.metadata["files"]).split(QLatin1Char('\n'));
+    for (const QString& file : its) document->files.push_back(file.toStdString());
+    const std::filesystem::path first(document->path());
+    document->title = QString::fromStdString(first.filename().string());
+    if (its.size() > 1) {
+      const auto folder = std::filesystem::absolute(first).parent_path().filename().string();
+      document->title = QCoreApplication::translate("foreshard::gui::Document", "%1, %2 files")
+                            .arg(QString::fromStdString(folder))
+                            .arg(its.size());
+    }
+    document->kind = traces::RecordingKind::kineto;
+    Result<DocumentPtr> finished = made(std::move(document), std::move(run), options);
+    if (!finished) return tl::unexpected(finished.error());
+    documents.push_back(*std::move(finished));
+  }
+  return documents;
+}
+
+bool are_ranks_of_one_run(const Document& a, const Document& b) {
+  constexpr std::int64_t kMostApartNs = 60'000'000'000;  // clocks of different machines
+  const auto number = [](const Document& of, const char* key) {
+    return traces::integer(of.trace->metadata, key, 0);
+  };
+  const auto& ranks = b.analysis->ranks;
+  const bool shares_ranks = std::ranges::any_of(a.analysis->ranks, [&](const auto& one) {
+    return std::ranges::find(ranks, one.rank, &profiler::RankAnalysis::rank) != ranks.end();
+  });
+  const auto begin = [&](const Document& of) {
+    return of.extent.start_ns + number(of, "clock_origin_ns");
+  };
+  const auto length = [](const Document& of) { return of.extent.end_ns - of.extent.start_ns; };
+  return a.kind == traces::RecordingKind::kineto && b.kind == a.kind && !shares_ranks &&
+         number(a, "ranks") == number(b, "ranks") && number(a, "ranks") > 1 &&
+         begin(a) - kMostApartNs <= begin(b) + length(b) &&
+         begin(b) - kMostApartNs <= begin(a) + length(a);
 }
 
 DocumentPtr make_document(traces::Trace trace, Source source, QString title, QString detail) {

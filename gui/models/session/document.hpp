@@ -40,9 +40,9 @@ struct OpenPart {
 };
 
 struct Document {
-  QString title;     // "run.fst"
-  QString detail;    // "llama-3.1-8b · 8 × H100 SXM"; empty where nothing is known
-  std::string path;  // empty: of no file
+  QString title;                   // "run.fst"
+  QString detail;                  // "llama-3.1-8b · 8 × H100 SXM"; empty where nothing is known
+  std::vector<std::string> files;  // with those of its ranks, or one; none: of no file
   Source source = Source::measured;
   traces::RecordingKind kind = traces::RecordingKind::fst;
   std::shared_ptr<const traces::Trace> trace;
@@ -53,6 +53,7 @@ struct Document {
   std::shared_ptr<const PredictedRun> run;    // of what-ifs; null: read from a file
   std::optional<OpenPart> part;               // nothing: all of it is open
 
+  std::string path() const { return files.empty() ? std::string() : files.front(); }
   bool is_predicted() const { return source != Source::measured; }
   // The run's plan, from the trace's metadata; nothing for recordings of others.
   std::optional<Plan> plan() const;
@@ -68,6 +69,14 @@ using DocumentPtr = std::shared_ptr<const Document>;
 // select steps, of a trace that has them.
 Result<DocumentPtr> open_document(const std::string& path,
                                   const traces::ImportOptions& options = {});
+
+// Files of PyTorch's profiler, of any ranks of any runs: a document of each run. Those that do not tell
+// their rank are runs of their own.
+Result<std::vector<DocumentPtr>> open_ranks(const std::vector<std::string>& files,
+                                            traces::ImportOptions options = {});
+
+// Whether they seem to be recordings of different ranks of one run.
+bool are_ranks_of_one_run(const Document& a, const Document& b);
 
 // Of a trace that was not read from a file.
 DocumentPtr make_document(traces::Trace trace, Source source, QString title, QString detail);

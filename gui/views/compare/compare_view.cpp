@@ -31,8 +31,8 @@ namespace {
 constexpr int kLeastWithWaterfall = 880;  // the view's width
 
 bool has_requests(const Document& document) {
-  return !document.path.empty() && (document.kind == traces::RecordingKind::snapshot ||
-                                    document.kind == traces::RecordingKind::event_list);
+  return !document.path().empty() && (document.kind == traces::RecordingKind::snapshot ||
+                                      document.kind == traces::RecordingKind::event_list);
 }
 
 }  // namespace
@@ -243,7 +243,7 @@ void CompareView::request(const std::optional<StepChoice>& choice) {
       [baseline = baseline_, candidate = candidate_, choice, known = comparison_]() -> Answer {
         Answer answer;
         if (has_requests(*baseline) && has_requests(*candidate)) {
-          const auto histories = compare_history_files(baseline->path, candidate->path);
+          const auto histories = compare_history_files(baseline->path(), candidate->path());
           if (histories) {
             answer.histories = words_of(*histories);
           } else {
@@ -470,8 +470,8 @@ Description CompareView::description() const {
   const profiler::Comparison& whole = *comparison_->whole;
   all.add_positive("baseline_step_time_ns", whole.baseline_step_ns);
   all.add_positive("candidate_step_time_ns", whole.candidate_step_ns);
-  all.add("step_time_error", whole.step_time_error < 0 ? DescribedFigure()
-                                                       : DescribedFigure(whole.step_time_error));
+  all.add("step_time_error",
+          whole.step_time_error < 0 ? DescribedFigure() : DescribedFigure(whole.step_time_error));
   all.add("peak_allocated_error_bytes", whole.peak_allocated_error_bytes);
   all.add("peak_reserved_error_bytes", whole.peak_reserved_error_bytes);
   all.add("events_matched", whole.events_matched);

@@ -198,9 +198,11 @@ bool DocumentChips::event(QEvent* event) {
     QToolTip::hideText();
   } else {
     const Document& document = *session_.documents()[static_cast<std::size_t>(index)];
+    QStringList paths;
+    for (const std::string& file : document.files) paths << QString::fromStdString(file);
     QToolTip::showText(
         help->globalPos(),
-        document.path.empty() ? chip_title(document) : QString::fromStdString(document.path), this);
+        document.files.empty() ? chip_title(document) : paths.join(QLatin1Char('\n')), this);
   }
   return true;
 }

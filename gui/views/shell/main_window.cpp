@@ -37,8 +37,6 @@ constexpr QSize kSmallestWindow(1000, 640);
 MainWindow::MainWindow(bool remembers, QWidget* parent)
     : QMainWindow(parent),
       remembered_(remembers),
-      offers_(
-          this, [this](const PartOffer& found) { offer(found); }, [] {}),
       timeline_(new TimelineView(session_)),
       what_if_(new WhatIfView(session_)),
       views_{timeline_, new MemoryView(session_), what_if_, new CompareView(session_)} {
@@ -125,7 +123,7 @@ void MainWindow::refresh_view() {
 }
 
 bool MainWindow::is_busy() const {
-  return loader_.is_busy() || offers_.is_busy() || current_view()->is_busy() ||
+  return loader_.is_busy() || offers_made_ > 0 || current_view()->is_busy() ||
          inspector_->is_busy() || search_.is_busy() ||
          (results_dock_->isVisible() && results_->is_busy());
 }

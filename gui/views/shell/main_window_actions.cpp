@@ -76,9 +76,8 @@ void MainWindow::connect_actions() {
     remembered_.set_critical_path(shows);
   });
   a.critical_path->setChecked(remembered_.critical_path());
-  connect(a.align_steps, &QAction::toggled, this, [this](bool aligns) {
-    session_.align_by(aligns ? AlignBy::step : AlignBy::clock);
-  });
+  connect(a.align_steps, &QAction::toggled, this,
+          [this](bool aligns) { session_.align_by(aligns ? AlignBy::step : AlignBy::clock); });
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
@@ -94,7 +93,7 @@ void MainWindow::connect_actions() {
   on(a.quit, [] { QApplication::closeAllWindows(); });
   connect(empty_, &EmptyPage::open_asked, this, &MainWindow::ask_for_files);
   connect(empty_, &EmptyPage::plan_asked, this, [this] { choose_view(kWhatIfView); });
-  connect(empty_, &EmptyPage::recent_asked, this, [this](const QString& file) { open(file); });
+  connect(empty_, &EmptyPage::recent_asked, this, [this](const QString& file) { open({file}); });
 }
 
 void MainWindow::connect_appearance() {
@@ -146,7 +145,7 @@ void MainWindow::connect_session() {
     for (const DocumentPtr& document : session_.documents()) {
       const bool is_recording =
           document->kind == traces::RecordingKind::fst && !document->trace->complete;
-      if (is_recording && !document->path.empty()) growing.push_back(document->path);
+      if (is_recording && !document->path().empty()) growing.push_back(document->path());
     }
     growing_.watch(growing);
     refresh_view();

@@ -76,6 +76,55 @@ TEST_F(Opening, AFolderOfRanksIsOneDocument) {
   EXPECT_GE(window.session().current()->analysis->ranks.size(), 2U);
 }
 
+TEST_F(Opening, FilesOfRanksThatAreOpenedTogetherAreOneDocument) {
+  MainWindow window;
+  window.open({QString::fromStdString(sample("pytorch_cpu/rank0.json.gz")),
+               QString::fromStdString(write_trace("a.fst")),
+               QString::fromStdString(sample("pytorch_cpu/rank1.json.gz"))});
+  wait(window);
+  const auto& documents = window.session().documents();
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents.front()->analysis->ranks.size(), 2U);
+  EXPECT_EQ(documents.front()->title, QStringLiteral("pytorch_cpu, 2 files"));
+  open(window, sample("pytorch_cpu/rank1.json.gz"));
+  EXPECT_EQ(documents.size(), 2U);
+}
+
+TEST_F(Opening, FilesOfRanksThatAreOpenedOneAfterTheOtherAreOneDocumentOnDemand) {
+  MainWindow window;
+  window.show();
+  open(window, sample("pytorch_cpu/rank1.json.gz"));
+  EXPECT_FALSE(window.notice().isVisible());
+  open(window, sample("pytorch_cpu/rank0.json.gz"));
+  ASSERT_EQ(window.session().documents().size(), 2U);
+  EXPECT_EQ(window.notice().text(),
+            QStringLiteral("rank1.json.gz and rank0.json.gz seem to be ranks of one run."));
+  QTest::mouseClick(window.notice().findChild<QPushButton*>(), Qt::LeftButton);
+  wait(window);
+  ASSERT_EQ(window.session().documents().size(), 1U);
+  EXPECT_EQ(window.session().current()->analysis->ranks.size(), 2U);
+  window.actions().reload->trigger();
+  wait(window);
+  EXPECT_EQ(window.session().documents().size(), 1U);
+  EXPECT_EQ(window.session().current()->analysis->ranks.size(), 2U);
+}
+
+// Such as before and after a change, on one GPU.
+TEST_F(Opening, RecordingsThatDoNotTellTheirRankStayApart) {
+  MainWindow window;
+  QStringList files;
+  for (const char* name : {"before.json", "after.json"}) {
+    files << QString::fromStdString(folder_.write(
+        name,
+        R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm",
+               "pid": 1, "tid": 1, "ts": 10, "dur": 5}]})"));
+  }
+  window.open(files);
+  wait(window);
+  EXPECT_EQ(window.session().documents().size(), 2U);
+  EXPECT_TRUE(window.notice().isHidden());
+}
+
 TEST_F(Opening, FilesThatAreOpenAreReadAgainInTheirPlace) {
   MainWindow window;
   const std::string path = write_trace("a.fst");
@@ -135,10 +184,10 @@ TEST_F(Opening, AFileOfNoKnownKindIsSaidInTheWindow) {
 TEST_F(Opening, APlanIsTriedOut) {
   MainWindow window;
   window.show();
-  window.open(QString::fromStdString(sample("plan.toml")));
+  window.open({QString::fromStdString(sample("plan.toml"))});
   EXPECT_EQ(window.current_view()->title(), QStringLiteral("What-if"));
   wait(window);
-  window.open(QString::fromStdString(folder_.write("wrong.toml", "[batch]\nmicro_batch = 0\n")));
+  window.open({QString::fromStdString(folder_.write("wrong.toml", "[batch]\nmicro_batch = 0\n"))});
   EXPECT_EQ(window.notice().state(), Role::error);
   EXPECT_TRUE(window.notice().text().startsWith(QStringLiteral("wrong.toml")));
 }
@@ -161,7 +210,7 @@ TEST_F(Opening, TheExampleStaysUntilSomethingElseIsOpened) {
 TEST_F(Opening, CancelLeavesTheWindowAsItWas) {
   MainWindow window;
   window.show();
-  window.open(QString::fromStdString(sample("run.fst.gz")));
+  window.open({QString::fromStdString(sample("run.fst.gz"))});
   ASSERT_FALSE(window.loading().isHidden());
   auto* cancel = window.loading().findChild<QPushButton*>();
   ASSERT_NE(cancel, nullptr);
@@ -175,7 +224,7 @@ TEST_F(Opening, CancelLeavesTheWindowAsItWas) {
 TEST_F(Opening, TheWindowMayBeClosedWhileAFileIsRead) {
   auto window = std::make_unique<MainWindow>();
   window->show();
-  window->open(QString::fromStdString(sample("run.fst.gz")));
+  window->open({QString::fromStdString(sample("run.fst.gz"))});
   EXPECT_TRUE(window->close());
   window.reset();
   QTest::qWait(50);
