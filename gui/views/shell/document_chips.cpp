@@ -24,6 +24,7 @@ constexpr double kNarrowest = 56;
 
 QString chip_title(const Document& document) {
   if (document.detail.isEmpty()) return document.title;
+  if (document.source == Source::what_if) return document.detail;  // its title is its source's word
   return document.detail + QStringLiteral(" · ") + document.title;
 }
 

@@ -4,6 +4,7 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QKeyEvent>
+#include <QMessageBox>
 #include <QScopedValueRollback>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -135,7 +136,18 @@ void MainWindow::refresh_status() {
   setWindowTitle(document ? tr("%1 - Foreshard").arg(document->title) : tr("Foreshard"));
 }
 
+// A plan file whose changes would be lost is asked about; what was only tried out is not.
+bool MainWindow::may_close() {
+  if (!what_if_->has_unsaved_changes()) return true;
+  QMessageBox question(QMessageBox::Question, tr("Foreshard"),
+                       tr("%1 was changed and not saved.").arg(what_if_->plan_file()),
+                       QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+  const int answer = question.exec();
+  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && what_if_->save());
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!may_close()) return event->ignore();
   loader_.cancel();
   remember_layout();
   QMainWindow::closeEvent(event);

@@ -96,6 +96,8 @@ class MainWindow : public QMainWindow {
   void connect_session();
   void connect_loader();
 
+  bool may_close();
+
   void refresh_view();  // after another view, or other documents
   void refresh_status();
   void refresh_notice();  // of the current document
@@ -105,6 +107,7 @@ class MainWindow : public QMainWindow {
   void remember_layout();
   void restore_layout();
   void read_plan(const std::string& path);
+  void read_plans();
   void close_example();
   bool is_of_example(const std::string& path) const;
   void say(const Error& error);
@@ -129,9 +132,10 @@ class MainWindow : public QMainWindow {
   Session session_;
   Search search_{session_};
   Loader loader_;
-  std::deque<PartOffer> offers_;  // that wait for the answer to another
-  int offers_made_ = 0;           // by a worker
-  bool is_offering_ = false;      // by a notice
+  std::vector<std::string> plans_;  // that wait for the recordings before them
+  std::deque<PartOffer> offers_;    // that wait for the answer to another
+  int offers_made_ = 0;             // by a worker
+  bool is_offering_ = false;        // by a notice
   GrowingFiles growing_;
   TimelineView* timeline_;
   WhatIfView* what_if_;

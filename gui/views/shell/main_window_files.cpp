@@ -66,6 +66,7 @@ void MainWindow::connect_loader() {
                                              : 0);
   });
   connect(&loader_, &Loader::finished, loading_, &NoticeBar::hide);
+  connect(&loader_, &Loader::finished, this, &MainWindow::read_plans);
   connect(&loader_, &Loader::opened, this, &MainWindow::take);
   connect(&loader_, &Loader::failed, this, &MainWindow::say);
   connect(&growing_, &GrowingFiles::grew, this, [this](const std::string& path) {
@@ -139,13 +140,19 @@ void MainWindow::read(const std::vector<std::string>& paths, const Loader::Steps
   }
   for (const std::string& path : paths) {
     if (is_any_plan(path)) {
-      read_plan(path);
+      plans_.push_back(path);
     } else if (of_ranks.size() < 2 || !has_file(of_ranks, path)) {
       loader_.open(path, steps);
     } else if (path == of_ranks.front()) {
       loader_.open_ranks(of_ranks);
     }
   }
+  if (!loader_.is_busy()) read_plans();
+}
+
+// On the question of what is shown then.
+void MainWindow::read_plans() {
+  for (const std::string& path : std::exchange(plans_, {})) read_plan(path);
 }
 
 void MainWindow::read_plan(const std::string& path) {

@@ -9,6 +9,7 @@
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/window_actions.hpp"
+#include "gui/views/what_if/what_if_view.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
 namespace foreshard::gui {
@@ -107,6 +108,20 @@ TEST_F(Opening, FilesOfRanksThatAreOpenedOneAfterTheOtherAreOneDocumentOnDemand)
   wait(window);
   EXPECT_EQ(window.session().documents().size(), 1U);
   EXPECT_EQ(window.session().current()->analysis->ranks.size(), 2U);
+}
+
+TEST_F(Opening, APlanBesideARecordingIsOfItsQuestion) {
+  MainWindow window;
+  window.show();
+  window.open(
+      {QString::fromStdString(sample("plan.toml")), QString::fromStdString(sample("run.fst.gz"))});
+  wait(window);
+  auto* view = qobject_cast<WhatIfView*>(window.current_view());
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(view->what_if().settings().question.ranks, 2);
+  EXPECT_EQ(view->what_if().settings().question.model.name, "llama");
+  EXPECT_EQ(view->panel().base(), QStringLiteral("From plan.toml · run.fst.gz"));
+  EXPECT_TRUE(view->what_if().changed_keys().empty());
 }
 
 // Such as before and after a change, on one GPU.
