@@ -21,10 +21,6 @@ constexpr double kTop = 56, kRow = 34;
 constexpr std::array<double, 4> kColumns{62, 66, 56, 74};
 constexpr double kNameLeft = 54, kGap = 12, kFigure = 82, kBar = 84;
 
-double columns_width() {
-  return std::accumulate(kColumns.begin(), kColumns.end(), 0.0);
-}
-
 }  // namespace
 
 VariantsTable::VariantsTable(QWidget* parent) : PaintedWidget(parent) {
@@ -66,13 +62,30 @@ QSize VariantsTable::sizeHint() const {
   return {620, static_cast<int>(kTop + kRow * rows + 6)};
 }
 
-double VariantsTable::bar_width() const {
+double VariantsTable::widest_name() const {
   const QFontMetricsF metrics(gui::font(Text::body));
-  double names = 0;
+  double widest = 0;
   for (const Variant& variant : variants_) {
-    names = std::max(names, metrics.horizontalAdvance(variant.name));
+    widest = std::max(widest, metrics.horizontalAdvance(variant.name));
   }
-  const double room = width() - kNameLeft - names - columns_width() - 2 * kGap - kFigure;
+  return widest;
+}
+
+std::size_t VariantsTable::columns() const {
+  constexpr double kMostForName = 140;
+  double room = width() - kNameLeft - std::min(widest_name(), kMostForName) - 2 * kGap - kFigure;
+  std::size_t shown = 0;
+  while (shown < kColumns.size() && (room -= kColumns[shown]) >= 0) ++shown;
+  return shown;
+}
+
+double VariantsTable::columns_width() const {
+  return std::accumulate(kColumns.begin(),
+                         kColumns.begin() + static_cast<std::ptrdiff_t>(columns()), 0.0);
+}
+
+double VariantsTable::bar_width() const {
+  const double room = width() - kNameLeft - widest_name() - columns_width() - 2 * kGap - kFigure;
   return room >= kBar ? kBar : room >= kBar / 2 ? kBar / 2 : 0;
 }
 
@@ -115,7 +128,7 @@ void VariantsTable::paint_row(QPainter& painter, int row) const {
   draw_figure(painter, box.adjusted(0, 0, -8, 0), Qt::AlignRight,
               outcome.fits ? bytes_figure(outcome.reserved).text() : tr("does not fit"));
   const QStringList texts = cells(variant);
-  for (std::size_t n = kColumns.size(); n-- > 0;) {
+  for (std::size_t n = columns(); n-- > 0;) {
     painter.setFont(gui::font(n == 0 ? Text::strong : Text::body));
     painter.setPen(t[n == 0 ? Role::text : Role::text2]);
     draw_figure(painter, QRectF(right - kColumns[n], box.top(), kColumns[n], kRow), Qt::AlignRight,
@@ -145,7 +158,7 @@ void VariantsTable::paintEvent(QPaintEvent*) {
                      tr("reserved"));
   }
   const QStringList heads{tr("tokens/s"), tr("step"), tr("MFU"), tr("allocated")};
-  for (std::size_t n = kColumns.size(); n-- > 0;) {
+  for (std::size_t n = columns(); n-- > 0;) {
     painter.drawText(QRectF(right - kColumns[n], 30, kColumns[n], 24),
                      Qt::AlignRight | Qt::AlignVCenter, heads[static_cast<int>(n)]);
     right -= kColumns[n];

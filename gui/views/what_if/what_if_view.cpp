@@ -72,6 +72,15 @@ void WhatIfView::lay_out() {
   left_->setSpacing(12);
   left_->addWidget(memory_, 5);
   left_->addWidget(variants_);
+  auto* heading = new TextLabel(Text::strong, Role::text, this);
+  heading->set_text(tr("One change away"));
+  auto* note = new TextLabel(Text::secondary, Role::text2, this);
+  note->set_text(tr("every key moved by one notch from Now"));
+  auto* over_table = new QHBoxLayout();
+  over_table->setSpacing(12);
+  over_table->addWidget(heading);
+  over_table->addWidget(note, 1);
+  left_->addLayout(over_table);
   left_->addWidget(neighbours_, 4);
   right_ = new QVBoxLayout();
   right_->setSpacing(12);
