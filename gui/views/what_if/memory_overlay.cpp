@@ -39,11 +39,18 @@ void MemoryOverlay::set_in_time(bool in_time) {
   update();
 }
 
+void MemoryOverlay::set_fits_data(bool fits_data) {
+  fits_data_ = fits_data;
+  measure();
+  update();
+}
+
 void MemoryOverlay::measure() {
   top_ = longest_ns_ = 1;
   for (const Variant& variant : variants_) {
     const Outcome& outcome = *variant.outcome;
-    top_ = std::max({top_, outcome.reserved, outcome.allocated, outcome.capacity.value_or(0)});
+    const std::int64_t capacity = fits_data_ ? 0 : outcome.capacity.value_or(0);
+    top_ = std::max({top_, outcome.reserved, outcome.allocated, capacity});
     longest_ns_ = std::max(longest_ns_, outcome.curve_length);
   }
   top_ += top_ / 16;
@@ -159,7 +166,7 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
   draw_figure(painter,
               QRectF(area().left() + 6, has_room_below ? reserved + 3 : reserved - 19, 260, 16),
               Qt::AlignLeft, tr("reserved, now: %1").arg(bytes_figure(outcome.reserved).text()));
-  if (!outcome.capacity) return;
+  if (!outcome.capacity || *outcome.capacity > top_) return;
   const double capacity = std::round(y_of(*outcome.capacity)) + 0.5;
   QPen pen(t[Role::error], 1.2);
   pen.setDashPattern({5, 3});
@@ -174,8 +181,11 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
 void MemoryOverlay::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::canvas]);
+  constexpr double kRoomForNote = 640;  // beside what is chosen over the plot
+  const QString unit =
+      in_gib() ? tr("allocated, GiB, worst rank") : tr("allocated, MiB, worst rank");
   draw_heading(painter, {0, 18}, tr("Memory over the step"),
-               in_gib() ? tr("allocated, GiB, worst rank") : tr("allocated, MiB, worst rank"));
+               width() < kRoomForNote ? QString() : unit);
   if (variants_.empty()) return;
   paint_axes(painter);
   if (is_stale_) painter.setOpacity(0.55);

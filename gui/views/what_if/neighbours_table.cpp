@@ -45,8 +45,7 @@ NeighboursTable::NeighboursTable(QWidget* parent)
   setAccessibleName(tr("One change away"));
   setMinimumSize(420, 140);
   rows_->setSortRole(kOrder);
-  rows_->setHorizontalHeaderLabels(
-      {tr("change"), tr("tokens/s"), tr("reserved"), QString(), QString()});
+  rows_->setHorizontalHeaderLabels({tr("change"), tr("tokens/s"), tr("reserved"), QString()});
   for (const int column : {kTokens, kReserved}) {
     rows_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
   }
@@ -66,7 +65,7 @@ void NeighboursTable::set_surroundings(std::shared_ptr<const Surroundings> surro
   show_neighbours();
 }
 
-// Those that do not fit come last in either order.
+// Those that do not fit come after those that do where the best come first.
 void NeighboursTable::show_neighbours() {
   rows_->setRowCount(0);
   if (surroundings_ == nullptr) return;
@@ -80,9 +79,8 @@ void NeighboursTable::show_neighbours() {
         cell(one.text, one.text, is_stale_ ? Role::text3 : Role::text, Qt::AlignLeft),
         cell(fits ? tokens_text(tokens) : QString(), tokens,
              role_of(std::round(one.more_tokens * 1000)), Qt::AlignRight),
-        cell(fits ? reserved_text(one.more_reserved) : QString(), reserved, role_of(-reserved),
-             Qt::AlignRight),
-        cell(one.note, one.note, fits ? Role::text3 : Role::error, Qt::AlignLeft),
+        cell(fits ? reserved_text(one.more_reserved) : tr("does not fit"), reserved,
+             fits ? role_of(-reserved) : Role::error, Qt::AlignRight),
         cell(fits ? tr("Apply") : QString(), {}, is_stale_ ? Role::text3 : Role::focus,
              Qt::AlignRight)};
     cells.front()->setData(static_cast<int>(n), kPlace);
@@ -91,10 +89,7 @@ void NeighboursTable::show_neighbours() {
     rows_->appendRow(cells);
   }
   rows_->sort(horizontalHeader()->sortIndicatorSection(), horizontalHeader()->sortIndicatorOrder());
-  setColumnHidden(
-      kNote, std::ranges::all_of(all, [](const Neighbour& one) { return one.note.isEmpty(); }));
   fit_columns(kChange);
-  setColumnWidth(kNote, std::min(columnWidth(kNote), scaled(190)));
   setCurrentIndex(rows_->index(0, 0));
 }
 

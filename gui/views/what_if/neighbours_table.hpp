@@ -14,7 +14,7 @@ namespace foreshard::gui {
 class NeighboursTable : public DataTable {
   Q_OBJECT
  public:
-  enum Column : std::uint8_t { kChange, kTokens, kReserved, kNote, kApply, kColumns };
+  enum Column : std::uint8_t { kChange, kTokens, kReserved, kApply, kColumns };
 
   explicit NeighboursTable(QWidget* parent = nullptr);
 

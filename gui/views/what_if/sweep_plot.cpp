@@ -199,9 +199,16 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   painter.drawText(QPointF(box.left(), height() - 6),
                    in_gib ? tr("peak reserved, GiB") : tr("peak reserved, MiB"));
   if (surroundings_ != nullptr) {
-    painter.drawText(
-        QRectF(box.left(), height() - 18, box.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
-        tr("%n plans do not fit", nullptr, static_cast<int>(surroundings_->sweep.misfits)));
+    const Sweep& sweep = surroundings_->sweep;
+    QStringList left_out;
+    if (sweep.misfits > 0)
+      left_out << (sweep.misfits == 1 ? tr("1 plan does not fit")
+                                      : tr("%1 plans do not fit").arg(sweep.misfits));
+    if (sweep.impossible > 0)
+      left_out << (sweep.impossible == 1 ? tr("1 is no plan")
+                                         : tr("%1 are no plans").arg(sweep.impossible));
+    painter.drawText(QRectF(box.left(), height() - 18, box.width(), 16),
+                     Qt::AlignRight | Qt::AlignVCenter, left_out.join(QStringLiteral(" · ")));
   }
   if (variants_.empty() || !variants_.front().outcome->capacity) return;
   const double x = place(gib(*variants_.front().outcome->capacity), least_tokens_).x();
@@ -342,7 +349,7 @@ void SweepPlot::paintEvent(QPaintEvent*) {
   QString about;
   if (surroundings_ != nullptr) {
     const Sweep& sweep = surroundings_->sweep;
-    const auto plans = static_cast<int>(sweep.points.size() + sweep.misfits);
+    const auto plans = static_cast<int>(sweep.points.size() + sweep.misfits + sweep.impossible);
     about = label_of(sweep.first_key);
     if (!sweep.second_key.empty()) about += QStringLiteral(" × ") + label_of(sweep.second_key);
     about += tr(", %n plans in %1", nullptr, plans).arg(time_figure(sweep.took_ns).text());
