@@ -7,10 +7,12 @@
 
 #include "gui/paint/style.hpp"
 #include "gui/paint/theme.hpp"
+#include "gui/views/base/data_table.hpp"
 #include "gui/views/inspector/command_palette.hpp"
 #include "gui/views/inspector/help_overlay.hpp"
 #include "gui/views/inspector/results_panel.hpp"
 #include "gui/views/inspector/search_field.hpp"
+#include "gui/views/inspector/tables_panel.hpp"
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/main_window.hpp"
@@ -79,6 +81,12 @@ void MainWindow::connect_actions() {
   connect(a.align_steps, &QAction::toggled, this,
           [this](bool aligns) { session_.align_by(aligns ? AlignBy::step : AlignBy::clock); });
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
+  on(a.tables, [this](bool shows) { tables_dock_->setVisible(shows); });
+  on(a.exposed, [this] {
+    if (tables_dock_->isHidden()) actions_->tables->trigger();
+    tables_->show_table(0);
+    tables_->table().setFocus();
+  });
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
   on(a.commands, [this] { palette_->show_commands(actions_->all()); });
