@@ -20,6 +20,7 @@ struct NamedTable {
 };
 
 // Exposed communication, idle gaps, steps, arrival of ranks, then every built-in query.
+inline constexpr std::size_t kExposedTable = 0, kStepsTable = 2;
 const std::vector<NamedTable>& named_tables();
 
 // A document's trace as a database, which takes about as long to make as its file takes to read.

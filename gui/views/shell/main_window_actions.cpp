@@ -82,10 +82,14 @@ void MainWindow::connect_actions() {
           [this](bool aligns) { session_.align_by(aligns ? AlignBy::step : AlignBy::clock); });
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
   on(a.tables, [this](bool shows) { tables_dock_->setVisible(shows); });
-  on(a.exposed, [this] {
+  const auto show_table = [this](std::size_t table) {
     if (tables_dock_->isHidden()) actions_->tables->trigger();
-    tables_->show_table(0);
+    tables_->show_table(table);
     tables_->table().setFocus();
+  };
+  on(a.exposed, [show_table] { show_table(kExposedTable); });
+  connect(timeline_, &TimelineView::list_asked, this, [show_table](TimelineView::Link of) {
+    show_table(of == TimelineView::kSteps ? kStepsTable : kExposedTable);
   });
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
