@@ -65,6 +65,7 @@ TablesPanel::TablesPanel(Session& session, QWidget* parent)
   connect(&session_, &Session::current_changed, this, [this] {
     if (isVisible()) ask_again();
   });
+  connect(&Appearance::instance(), &Appearance::changed, this, [this] { table_->fit_columns(); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) { go_to(current.row()); });
 }

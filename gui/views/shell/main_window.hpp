@@ -104,7 +104,8 @@ class MainWindow : public QMainWindow {
   void refresh_status();
   void refresh_notice();  // of the current document
   void place_inspector(bool is_floating);
-  void fit_inspector();  // to the window's width
+  void size_inspector();  // to the size of text
+  void fit_inspector();   // to the window's width
   void show_inspector(bool shows);
   void remember_layout();
   void restore_layout();

@@ -119,6 +119,7 @@ void MainWindow::connect_appearance() {
   choose(actions_->light_theme, ThemeChoice::light);
   choose(actions_->dark_theme, ThemeChoice::dark);
   Appearance& appearance = Appearance::instance();
+  connect(&appearance, &Appearance::changed, this, &MainWindow::fit_inspector);
   connect(actions_->larger, &QAction::triggered, this,
           [&] { set_text_scale(Appearance::instance().text_scale() + kTextStep); });
   connect(actions_->smaller, &QAction::triggered, this,

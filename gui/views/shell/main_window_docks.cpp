@@ -59,9 +59,16 @@ void MainWindow::make_docks() {
   setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
+void MainWindow::size_inspector() {
+  const int wide = scaled(kInspectorWidth);
+  inspectors_->setMinimumSize(wide, 0);
+  inspectors_->setMaximumWidth(inspector_dock_->isFloating() ? QWIDGETSIZE_MAX : wide);
+}
+
 // Beside the view where the window is wide enough, else over it, and then only as long as it is wanted.
 void MainWindow::fit_inspector() {
-  const bool is_narrow = width() < kOverlayBelow && !inspector_dock_->isFloating();
+  size_inspector();
+  const bool is_narrow = width() < scaled(kOverlayBelow) && !inspector_dock_->isFloating();
   if (is_narrow == is_narrow_) return;
   is_narrow_ = is_narrow;
   if (is_narrow) {
@@ -103,8 +110,7 @@ void MainWindow::place_inspector(bool is_floating) {
   if (is_floating == (title == nullptr)) return;
   inspector_dock_->setTitleBarWidget(is_floating ? nullptr : new QWidget);
   if (title != nullptr) title->deleteLater();
-  inspectors_->setMinimumSize(kInspectorWidth, 0);
-  inspectors_->setMaximumWidth(is_floating ? QWIDGETSIZE_MAX : kInspectorWidth);
+  size_inspector();
 }
 
 }  // namespace foreshard::gui

@@ -129,7 +129,7 @@ void WhatIfView::lay_out() {
 void WhatIfView::resizeEvent(QResizeEvent* event) {
   View::resizeEvent(event);
   constexpr int kRoomForBoth = 850;
-  const bool has_room = width() - panel_->width() >= kRoomForBoth;
+  const bool has_room = width() - panel_->width() >= scaled(kRoomForBoth);
   columns_->setDirection(has_room ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   left_->setContentsMargins(24, 12, has_room ? 0 : 24, 12);
   right_->setContentsMargins(has_room ? 40 : 24, 12, 24, 12);
