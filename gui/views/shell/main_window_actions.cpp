@@ -81,6 +81,8 @@ void MainWindow::connect_actions() {
   connect(a.align_steps, &QAction::toggled, this,
           [this](bool aligns) { session_.align_by(aligns ? AlignBy::step : AlignBy::clock); });
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
+  on(a.next_rank, [this] { session_.show_next_rank(1); });
+  on(a.previous_rank, [this] { session_.show_next_rank(-1); });
   on(a.tables, [this](bool shows) { tables_dock_->setVisible(shows); });
   const auto show_table = [this](std::size_t table) {
     if (tables_dock_->isHidden()) actions_->tables->trigger();
