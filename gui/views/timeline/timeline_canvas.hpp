@@ -133,6 +133,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   void take_content();
   TileCache::Fill tile_fill() const;
   void reveal_selection();
+  void reveal_document();
   void follow_axis();
   void follow_cursor();
   void lay_out();
