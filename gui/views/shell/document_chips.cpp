@@ -1,13 +1,11 @@
 #include "gui/views/shell/document_chips.hpp"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainterPath>
-#include <QToolTip>
+#include <QSignalBlocker>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
@@ -20,7 +18,7 @@ namespace {
 constexpr int kGutter = 5;
 constexpr int kBetween = 8;
 constexpr int kCrossWidth = 22;
-constexpr double kNarrowest = 56;
+constexpr int kNarrowest = 170;
 
 QString chip_title(const Document& document) {
   if (document.detail.isEmpty()) return document.title;
@@ -40,21 +38,37 @@ QString source_word(Source source) {
 }
 
 DocumentChips::DocumentChips(Session& session, QWidget* parent)
-    : PaintedWidget(parent), session_(session) {
+    : QTabBar(parent), session_(session) {
   setFocusPolicy(Qt::TabFocus);
   setMouseTracking(true);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+  setDrawBase(false);
+  setExpanding(false);
+  setUsesScrollButtons(true);
   setAccessibleName(tr("Open documents"));
-  const auto refresh = [this] {
-    const DocumentPtr current = session_.current();
-    setAccessibleDescription(current ? source_word(current->source) + QLatin1Char(' ') +
-                                           chip_title(*current)
-                                     : QString());
-    updateGeometry();
-    update();
-  };
-  connect(&session_, &Session::documents_changed, this, refresh);
-  connect(&session_, &Session::current_changed, this, refresh);
+  connect(&session_, &Session::documents_changed, this, &DocumentChips::take_documents);
+  connect(&session_, &Session::current_changed, this, &DocumentChips::take_documents);
+  connect(this, &QTabBar::currentChanged, &session_, &Session::set_current);
+}
+
+void DocumentChips::take_documents() {
+  const QSignalBlocker quiet(this);
+  const auto& documents = session_.documents();
+  while (count() > static_cast<int>(documents.size())) removeTab(count() - 1);
+  for (int n = 0; n < static_cast<int>(documents.size()); ++n) {
+    const Document& document = *documents[static_cast<std::size_t>(n)];
+    const QString text = source_word(document.source) + QLatin1Char(' ') + chip_title(document);
+    QStringList paths;
+    for (const std::string& file : document.files) paths << QString::fromStdString(file);
+    if (n == count()) addTab(text);
+    setTabText(n, text);
+    setTabToolTip(n, paths.isEmpty() ? chip_title(document) : paths.join(QLatin1Char('\n')));
+  }
+  if (session_.current_index() >= 0) setCurrentIndex(session_.current_index());
+  const DocumentPtr current = session_.current();
+  setAccessibleDescription(current ? tabText(currentIndex()) : QString());
+  updateGeometry();
+  update();
 }
 
 QSize DocumentChips::sizeHint() const {
@@ -71,38 +85,28 @@ double DocumentChips::wish(const Document& document) const {
                    figure_width(gui::font(Text::value), chip_title(document)) + 8 + kCrossWidth);
 }
 
-std::vector<QRectF> DocumentChips::boxes() const {
+// As wide as its words, all narrower by the same share where there is no room, but not too narrow to tell them
+// apart: the bar scrolls then.
+QSize DocumentChips::tabSizeHint(int index) const {
   const auto& documents = session_.documents();
-  std::vector<double> widths;
-  for (const DocumentPtr& document : documents) widths.push_back(wish(*document));
-  const double room = width() - kBetween * static_cast<double>(widths.size());
-  const double sum = std::accumulate(widths.begin(), widths.end(), 0.0);
-  const double share = sum > room ? std::max(0.0, room) / sum : 1;
-  std::vector<QRectF> all;
-  double left = 0;
-  const double tall = scaled(22);
-  for (const double wanted : widths) {
-    const double wide = std::max(kNarrowest, std::floor(wanted * share));
-    all.emplace_back(left, std::floor((height() - tall) / 2), wide, tall);
-    left += wide + kBetween;
-  }
-  return all;
+  if (index >= static_cast<int>(documents.size())) return {kBetween, height()};
+  double sum = 0;
+  for (const DocumentPtr& document : documents) sum += wish(*document) + kBetween;
+  const double share = std::min(1.0, width() / sum);
+  const double wanted = wish(*documents[static_cast<std::size_t>(index)]);
+  const double least = std::min(wanted, static_cast<double>(scaled(kNarrowest)));
+  return {static_cast<int>(std::max(least, std::floor(wanted * share - kBetween)) + kBetween),
+          height()};
 }
 
 QRectF DocumentChips::chip(int index) const {
-  return boxes().at(static_cast<std::size_t>(index));
+  const QRect tab = tabRect(index);
+  const int tall = scaled(22);
+  return QRectF(tab.left(), (height() - tall) / 2, tab.width() - kBetween, tall);
 }
 QRectF DocumentChips::cross(int index) const {
   const QRectF box = chip(index);
   return {box.right() - kCrossWidth, box.top(), kCrossWidth, box.height()};
-}
-
-int DocumentChips::chip_at(QPointF point) const {
-  const std::vector<QRectF> all = boxes();
-  for (std::size_t n = 0; n < all.size(); ++n) {
-    if (all[n].contains(point)) return static_cast<int>(n);
-  }
-  return -1;
 }
 
 void DocumentChips::draw_chip(QPainter& painter, const QRectF& box, int index) const {
@@ -139,10 +143,13 @@ void DocumentChips::draw_chip(QPainter& painter, const QRectF& box, int index) c
   }
   painter.setFont(gui::font(Text::value));
   painter.setPen(theme()[Role::text]);
+  const QString all = chip_title(document);  // the model alone would not tell its runs apart
+  const bool has_room = figure_width(painter.font(), all) <= right - left;
+  const QString& shown = has_room || document.source == Source::what_if ? all : document.title;
   draw_figure(painter, QRectF(left, box.top(), right - left, box.height()), Qt::AlignLeft,
-              elided_figure(painter.font(), chip_title(document), right - left));
+              elided_figure(painter.font(), shown, right - left));
 
-  const bool is_hot = index == hovered_ && is_on_cross_;
+  const bool is_hot = index == hot_cross_;
   painter.setPen(QPen(theme()[is_hot ? Role::text : Role::text3], 1.3));
   const QPointF middle(box.right() - kCrossWidth / 2.0 - 1, box.center().y());
   painter.drawLine(middle + QPointF(-3, -3), middle + QPointF(3, 3));
@@ -151,61 +158,41 @@ void DocumentChips::draw_chip(QPainter& painter, const QRectF& box, int index) c
 
 void DocumentChips::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  const std::vector<QRectF> all = boxes();
-  for (std::size_t n = 0; n < all.size(); ++n) draw_chip(painter, all[n], static_cast<int>(n));
-  if (session_.current_index() >= 0) {
-    draw_focus(painter, all[static_cast<std::size_t>(session_.current_index())]);
-  }
+  for (int n = 0; n < count(); ++n) draw_chip(painter, chip(n), n);
+  if (!hasFocus() || currentIndex() < 0) return;
+  painter.setPen(QPen(theme()[Role::focus], 2));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRoundedRect(chip(currentIndex()).adjusted(1, 1, -1, -1), 4, 4);
 }
 
 void DocumentChips::mousePressEvent(QMouseEvent* event) {
-  const int index = chip_at(event->position());
-  if (index < 0) return;
+  const int index = tabAt(event->pos());
   const bool closes =
-      event->button() == Qt::MiddleButton ||
-      (event->button() == Qt::LeftButton && cross(index).contains(event->position()));
+      index >= 0 &&
+      (event->button() == Qt::MiddleButton ||
+       (event->button() == Qt::LeftButton && cross(index).contains(event->position())));
   if (closes) {
     Q_EMIT close_asked(index);
-  } else if (event->button() == Qt::LeftButton) {
-    session_.set_current(index);
+  } else {
+    QTabBar::mousePressEvent(event);
   }
 }
 
 void DocumentChips::mouseMoveEvent(QMouseEvent* event) {
-  hovered_ = chip_at(event->position());
-  is_on_cross_ = hovered_ >= 0 && cross(hovered_).contains(event->position());
+  const int tab = tabAt(event->pos());
+  hot_cross_ = tab >= 0 && cross(tab).contains(event->position()) ? tab : -1;
   update();
 }
 
 void DocumentChips::leaveEvent(QEvent*) {
-  hovered_ = -1;
+  hot_cross_ = -1;
   update();
 }
 
 void DocumentChips::keyPressEvent(QKeyEvent* event) {
-  const int current = session_.current_index();
-  const int last = static_cast<int>(session_.documents().size()) - 1;
-  if (event->key() == Qt::Key_Right && current < last) return session_.set_current(current + 1);
-  if (event->key() == Qt::Key_Left && current > 0) return session_.set_current(current - 1);
-  if (event->key() == Qt::Key_Delete && current >= 0) return void(Q_EMIT close_asked(current));
-  PaintedWidget::keyPressEvent(event);
-}
-
-bool DocumentChips::event(QEvent* event) {
-  if (event->type() != QEvent::ToolTip) return PaintedWidget::event(event);
-  const auto* help = static_cast<QHelpEvent*>(event);
-  const int index = chip_at(help->pos());
-  if (index < 0) {
-    QToolTip::hideText();
-  } else {
-    const Document& document = *session_.documents()[static_cast<std::size_t>(index)];
-    QStringList paths;
-    for (const std::string& file : document.files) paths << QString::fromStdString(file);
-    QToolTip::showText(
-        help->globalPos(),
-        document.files.empty() ? chip_title(document) : paths.join(QLatin1Char('\n')), this);
-  }
-  return true;
+  if (event->key() == Qt::Key_Delete && currentIndex() >= 0)
+    return void(Q_EMIT close_asked(currentIndex()));
+  QTabBar::keyPressEvent(event);
 }
 
 }  // namespace foreshard::gui

@@ -1,15 +1,15 @@
 // The open documents in the top bar: a box for each, with a gutter that is solid for what was measured
-// and hatched for what is predicted, its source in words, its title and a cross that closes it.
+// and hatched for what is predicted, its source in words, its title and a cross that closes it. Where there are too many
+// for its width the bar scrolls.
 #pragma once
 
-#include <vector>
+#include <QTabBar>
 
 #include "gui/models/session/session.hpp"
-#include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
 
-class DocumentChips : public PaintedWidget {
+class DocumentChips : public QTabBar {
   Q_OBJECT
  public:
   explicit DocumentChips(Session& session, QWidget* parent = nullptr);
@@ -23,22 +23,20 @@ class DocumentChips : public PaintedWidget {
   void close_asked(int index);
 
  protected:
+  QSize tabSizeHint(int index) const override;
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  bool event(QEvent* event) override;
 
  private:
+  void take_documents();
   double wish(const Document& document) const;
-  std::vector<QRectF> boxes() const;
-  int chip_at(QPointF point) const;
   void draw_chip(QPainter& painter, const QRectF& box, int index) const;
 
   Session& session_;
-  int hovered_ = -1;
-  bool is_on_cross_ = false;
+  int hot_cross_ = -1;  // under the pointer
 };
 
 QString source_word(Source source);

@@ -284,6 +284,24 @@ TEST_F(Opening, CrossesAndCtrlWCloseDocuments) {
   window.actions().close->trigger();  // there is none
 }
 
+// Each stays wide enough to be told apart, and the current one is in view.
+TEST_F(Opening, ManyDocumentsScroll) {
+  MainWindow window;
+  window.resize(1280, 800);
+  window.show();
+  for (int n = 0; n < 9; ++n) open(window, write_trace("run" + std::to_string(n) + ".fst"));
+  DocumentChips& chips = window.top_bar().chips();
+  ASSERT_EQ(chips.count(), 9);
+  const auto is_in_view = [&](int n) { return QRectF(chips.rect()).contains(chips.chip(n)); };
+  for (int n = 0; n < chips.count(); ++n) EXPECT_GE(chips.chip(n).width(), 120) << n;
+  EXPECT_TRUE(is_in_view(8));
+  EXPECT_FALSE(is_in_view(0));
+  chips.setFocus();
+  for (int n = 0; n < 8; ++n) QTest::keyClick(&chips, Qt::Key_Left);
+  EXPECT_EQ(window.session().current_index(), 0);
+  EXPECT_TRUE(is_in_view(0));
+}
+
 TEST_F(Opening, AStoppedRunIsSaidUntilItsNoticeIsClosed) {
   traces::Trace trace = traces::sample_trace();
   trace.complete = false;
