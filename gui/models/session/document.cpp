@@ -115,6 +115,13 @@ const StepSpan* Document::step_at(std::int64_t ns) const {
   return after == steps.begin() ? &*after : &*std::prev(after);
 }
 
+traces::Interval Document::steps_around(traces::Interval window) const {
+  if (steps.empty()) return extent;
+  window.start_ns = std::min(window.start_ns, step_at(window.start_ns)->span.start_ns);
+  window.end_ns = std::max(window.end_ns, step_at(window.end_ns)->span.end_ns);
+  return window;
+}
+
 const StepSpan* Document::step(std::int32_t number) const {
   const auto found = std::ranges::lower_bound(steps, number, {}, &StepSpan::number);
   return found == steps.end() || found->number != number ? nullptr : &*found;

@@ -61,6 +61,8 @@ struct Document {
   traces::Interval steady_step() const;
   // The step at that moment, else the last that began before it, else the first; null where there are none.
   const StepSpan* step_at(std::int64_t ns) const;
+  // That stretch and the rest of the steps that it begins and ends in; everything where there are none.
+  traces::Interval steps_around(traces::Interval window) const;
   const StepSpan* step(std::int32_t number) const;  // null: it has no such
 };
 using DocumentPtr = std::shared_ptr<const Document>;

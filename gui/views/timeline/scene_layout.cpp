@@ -229,12 +229,14 @@ std::vector<std::size_t> Scene::units_in_view() const {
   return in_view.size() <= kFewUnits && !in_view.empty() ? in_view : all;
 }
 
-// Calls nest and kernels overlap here and there: elsewhere their further rows would be blank.
+// Calls nest and kernels overlap here and there: in steps in which they do not their further rows would be blank.
+// Within a step rows stay where they are, however the window moves.
 std::vector<std::int32_t> Scene::idle_depths() const {
   std::vector<std::int32_t> idle;
   RowId id;
   for (const SceneContent::Part& part : content_->parts) {
-    const traces::Interval window = later(session_.axis().window(), -offset_ns(id.document));
+    const traces::Interval window =
+        part.document->steps_around(later(session_.axis().window(), -offset_ns(id.document)));
     const auto& lanes = part.document->lanes->rows();
     for (id.index = 0; id.index < lanes.size(); ++id.index) {
       const Row& lane = lanes[id.index];

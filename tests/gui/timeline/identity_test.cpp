@@ -140,5 +140,25 @@ TEST_F(TimelineIdentity, TheRankIsOneThatIsThereAndThatOfTheSelection) {
   EXPECT_EQ(selection().rank(), 3);
 }
 
+// Only at the end of the second step do kernels overlap: the first has no row for that, and in the second it stays.
+TEST_F(TimelineIdentity, RowsStayWhileTheWindowMovesWithinAStep) {
+  traces::Trace trace = small_run();
+  traces::Event second = trace.events[static_cast<std::size_t>(
+      find_event(trace, "matmul_weight_gradient", "layers.0", 2))];
+  second.start_ns += us(10);
+  trace.events.push_back(second);
+  traces::sort(trace);
+  session_.replace(0, document_of(std::move(trace)));
+  const auto rows_at = [&](std::int64_t from, std::int64_t to) {
+    axis().show({us(from), us(to)});
+    settle();
+    return std::ranges::count(scene().rows(), SceneRow::Kind::lane, &SceneRow::kind);
+  };
+  const auto of_first = rows_at(100, 800), of_second = rows_at(1100, 1200);
+  EXPECT_EQ(of_second, of_first + 1);
+  EXPECT_EQ(rows_at(1700, 1900), of_second);
+  EXPECT_EQ(rows_at(100, 300), of_first);
+}
+
 }  // namespace
 }  // namespace foreshard::gui
