@@ -63,12 +63,13 @@ StageBytes most_activations(const RankProgram& program, const Program& step) {
 }
 
 // Buffers that the first step leaves and the steps after it keep; without activations.
-std::vector<bool> kept_buffers(const RankProgram& program) {
-  std::vector<bool> is_held(program.buffers.size());
+std::vector<char> kept_buffers(const RankProgram& program) {
+  std::vector<char> is_held(program.buffers.size());
   const auto walk = [&](const Program& step, bool allocates) {
     for (const Instruction& i : step.instructions) {
-      if (i.kind == Kind::free) is_held[static_cast<std::size_t>(i.target)] = false;
-      if (i.kind == Kind::alloc && allocates) is_held[static_cast<std::size_t>(i.target)] = true;
+      if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
+      const bool is_alloc = i.kind == Kind::alloc;
+      if (allocates || !is_alloc) is_held[static_cast<std::size_t>(i.target)] = is_alloc;
     }
   };
   walk(program.programs[0], true);
@@ -85,7 +86,7 @@ std::vector<bool> kept_buffers(const RankProgram& program) {
 
 // The least of the state's bytes that each stage of a step holds throughout, by micro-step.
 std::vector<StageBytes> least_states(const RankProgram& program, const Program& step) {
-  const std::vector<bool> is_kept = kept_buffers(program);
+  const std::vector<char> is_kept = kept_buffers(program);
   std::int64_t held = 0;
   for (std::size_t b = 0; b < is_kept.size(); ++b) {
     if (is_kept[b]) held += least_block(program.buffers[b]);
@@ -93,13 +94,17 @@ std::vector<StageBytes> least_states(const RankProgram& program, const Program& 
   const StageBytes kept{held, held, held};
   constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
   std::vector<StageBytes> least;
+  const Instruction* before = nullptr;
   for (const Instruction& i : step.instructions) {
+    const Instruction* const last = std::exchange(before, &i);
     if (i.kind == Kind::alloc || i.kind == Kind::free) {
       const auto b = static_cast<std::size_t>(i.target);
       const Buffer& buffer = program.buffers[b];
       const bool is_of_state = buffer.category != Category::activations &&
                                buffer.category != Category::temporaries && !is_kept[b];
       if (is_of_state) held += added(i, buffer);
+    } else if (last && last->phase == i.phase && last->micro_step == i.micro_step) {
+      continue;
     }
     const auto stage = stage_of(i.phase);
     if (!stage) continue;
