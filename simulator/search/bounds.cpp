@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/lowering/lower.hpp"
+#include "models/lowering/script/sharding_runtime.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/search/held_bytes.hpp"
 
@@ -153,15 +154,20 @@ std::unique_ptr<CostModel> least_costs(const CostModel& model) {
   return least.logarithm == factors->logarithm ? nullptr : model.with_factors(least);
 }
 
-// How many micro-steps the state of such a plan is lowered with, and which of them stands for all between the
-// first and the last: FSDP2 does the same in each.
-std::int64_t micro_steps_of_state(const Plan& plan) {
-  const bool is_alike = plan.runtime == RuntimeName::fsdp2 && plan.batch.accumulation > 1;
-  return is_alike ? 3 : plan.batch.accumulation;
+// FSDP2 does the same in each micro-step behind the first, but for a last one that differs: the second stands
+// for all of them.
+bool repeats_micro_steps(const Plan& plan) {
+  return plan.runtime == RuntimeName::fsdp2 && plan.batch.accumulation > 1;
 }
-bool stands_for_many(const Plan& lowered, std::size_t micro_step) {
-  return lowered.runtime == RuntimeName::fsdp2 && lowered.batch.accumulation == 3 &&
-         micro_step == 1;
+std::int64_t micro_steps_of_state(const Plan& plan) {
+  if (!repeats_micro_steps(plan)) return plan.batch.accumulation;
+  return lowering::last_micro_step_differs(plan) ? 3 : 2;
+}
+std::int64_t repeated_micro_steps(const Plan& plan) {
+  return repeats_micro_steps(plan) ? plan.batch.accumulation + 1 - micro_steps_of_state(plan) : 0;
+}
+bool is_repeated(const Plan& lowered, std::size_t micro_step) {
+  return micro_step == 1 && repeats_micro_steps(lowered);
 }
 
 // The choice as far as the part depends on it.
@@ -198,17 +204,17 @@ Bounds::Bounds(const SearchRequest& request, const TargetKind& kind, const Candi
 PlanBounds Bounds::of(const std::vector<std::size_t>& choices, const Plan& plan) {
   const PartBounds& works = part(PlanPart::work, choices, plan);
   const PartBounds& states = part(PlanPart::state, choices, plan);
-  const std::int64_t between = std::max<std::int64_t>(0, plan.batch.accumulation - 2);
+  const std::int64_t repeated = repeated_micro_steps(plan);
   PlanBounds bounds(kind_.targets.size());
   for (std::size_t t = 0; t < bounds.size(); ++t) {
     const PartBound work = works.empty() ? PartBound() : works[t];
     const PartBound state = states.empty() ? PartBound() : states[t];
-    const StageBytes held = between > 0 ? larger(state.bytes, state.bytes_between) : state.bytes;
+    const StageBytes held = repeated > 0 ? larger(state.bytes, state.bytes_repeated) : state.bytes;
     std::int64_t bytes = 0;
     for (std::size_t s = 0; s < kStages; ++s) bytes = std::max(bytes, work.bytes[s] + held[s]);
     std::int64_t step_ns = plan.batch.accumulation * work.stream_ns + state.stream_ns;
     for (std::size_t g = 0; g < state.group_ns.size(); ++g) {
-      step_ns = std::max(step_ns, state.group_ns[g] + between * state.group_ns_between[g]);
+      step_ns = std::max(step_ns, state.group_ns[g] + repeated * state.group_ns_repeated[g]);
     }
     bounds[t] = {step_ns, bytes,
                  static_cast<double>(plan.tokens() * plan.batch.accumulation * kind_.gpus)};
@@ -240,7 +246,7 @@ const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::siz
   } else {
     const std::vector<StageBytes> least = least_states(program_, step);
     for (std::size_t m = 0; m < least.size(); ++m) {
-      StageBytes& bytes = stands_for_many(lowered, m) ? bound.bytes_between : bound.bytes;
+      StageBytes& bytes = is_repeated(lowered, m) ? bound.bytes_repeated : bound.bytes;
       bytes = larger(bytes, least[m]);
     }
   }
@@ -259,15 +265,16 @@ Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t targ
   const ProgramCosts costs = priced_costs(program, least ? *least : model, counted);
   const std::size_t places = cost_places(program.place);
   bound.group_ns.resize(program.place.groups.size());
-  bound.group_ns_between = bound.group_ns;
+  bound.group_ns_repeated = bound.group_ns;
   const Program& step = program.step(2);
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
     const Instruction& i = step.instructions[n];
     if (i.cost_key == kNone) continue;
     const std::int64_t ns = costs.costs[cost_index(i, places)].ns * step.repetition.times(n);
     if (i.kind == Kind::collective) {
-      const bool is_between = stands_for_many(job.plan, static_cast<std::size_t>(i.micro_step));
-      auto& of_groups = is_between ? bound.group_ns_between : bound.group_ns;
+      const bool repeats =
+          stage_of(i.phase) && is_repeated(job.plan, static_cast<std::size_t>(i.micro_step));
+      auto& of_groups = repeats ? bound.group_ns_repeated : bound.group_ns;
       of_groups[static_cast<std::size_t>(i.group)] += ns;
     }
     if (!is_on_compute_stream(i)) continue;

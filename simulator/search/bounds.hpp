@@ -4,8 +4,8 @@
 // A plan has two parts that do not know of each other. Its work: which kernels a micro-step launches for
 // the model's own operators, and which activations those hold. Its state: how parameters,
 // gradients and optimizer states are sharded, gathered and updated. Each part is lowered once, with the
-// other part's keys at neutral values, for all plans that have it in common; a state with three micro-steps
-// stands for all numbers of them from two on where those between the first and the last are alike. Then
+// other part's keys at neutral values, for all plans that have it in common; a state with the
+// micro-steps that differ stands for any number of them. Then
 //
 //   step time  >=  micro-steps x the kernels of the work's operators + the optimizer's,  all on one stream
 //   step time  >=  the collectives of any one communicator, which run one after the other
@@ -54,12 +54,11 @@ class Bounds {
   PlanBounds of(const std::vector<std::size_t>& choices, const Plan& plan);
 
  private:
-  // Of a part that was lowered, on one target. What the micro-steps between the first and the last do is
-  // apart where one of them stands for all.
+  // Of a part that was lowered, on one target; apart what a micro-step does that stands for several.
   struct PartBound {
-    StageBytes bytes{}, bytes_between{};
-    std::int64_t stream_ns = 0;                            // of the compute stream
-    std::vector<std::int64_t> group_ns, group_ns_between;  // of communicators, by Group
+    StageBytes bytes{}, bytes_repeated{};
+    std::int64_t stream_ns = 0;                             // of the compute stream
+    std::vector<std::int64_t> group_ns, group_ns_repeated;  // of communicators, by Group
   };
   using PartBounds = std::vector<PartBound>;  // by target; empty: the part is no job by itself
 

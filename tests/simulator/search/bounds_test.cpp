@@ -137,7 +137,9 @@ TEST(Bounds, CountTheCollectivesOfAllMicroSteps) {
   request.space = parse_plan_space(R"("batch.accumulation" = [1, 2, 3, 4, 7, 16]
 "batch.gradient_sync" = ["every", "last"]
 "sharding.strategy" = ["full_shard", "hybrid_shard"]
-"sharding.reshard_after_forward" = ["auto", false])",
+"sharding.reshard_after_forward" = ["auto", false]
+"sharding.reshard_after_backward" = ["every", "last"]
+"offload.optimizer" = [false, true])",
                                    "space")
                       .value();
   request.targets = {{&l40s, 16, 2}};
