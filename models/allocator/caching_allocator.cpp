@@ -1,5 +1,6 @@
 // The path of a request that a cached block serves, frees, and the bookkeeping of blocks; then requests
-// that none serves, expandable segments, and an allocator's state as data.
+// that none serves, expandable segments, and an allocator's state as data. What every request or free
+// passes through is inline: calls were a tenth of its time.
 #include "models/allocator/caching_allocator.hpp"
 
 #include <algorithm>
@@ -48,28 +49,33 @@ tl::expected<Allocation, OutOfMemory> CachingAllocator::allocate(std::int64_t by
 }
 
 // The end where there is none.
-FreeBlocks::Place CachingAllocator::best_fit(const Request& request, const FreeBlocks& free) {
+inline FreeBlocks::Place CachingAllocator::best_fit(const Request& request,
+                                                    const FreeBlocks& free) {
   if (collects_garbage_ && !is_private(request.stream)) ++lookups_[request.small];
   FreeBlocks::Place place = free.lower_bound(request.size);
   if (free.is_end(place)) return place;
-  if (request.expands) {
-    // A block at the end of the mapped part counts with what it could grow by: prefer a later block
-    // that wastes less of it.
-    const auto reach = [&](FreeBlocks::Place at) {
-      const Block& b = block(free[at].block);
-      const bool grows = b.next != kNoBlock && block(b.next).state == State::unmapped;
-      return b.size + (grows ? block(b.next).size : 0);
-    };
-    while (block(free[place].block).range >= 0 && !free.is_end(free.next(place)) &&
-           reach(free.next(place)) < reach(place)) {
-      place = free.next(place);
-    }
-  }
+  if (request.expands) place = least_reaching(place, free);
   return rules_.may_serve(request.size, free[place].size) ? place : free.end();
 }
 
-BlockId CachingAllocator::take_cached(const Request& request, FreeBlocks& free,
-                                      FreeBlocks::Place place) {
+// A block at the end of the mapped part counts with what it could grow by: a later block is preferred that
+// wastes less of it.
+FreeBlocks::Place CachingAllocator::least_reaching(FreeBlocks::Place place,
+                                                   const FreeBlocks& free) {
+  const auto reach = [&](FreeBlocks::Place at) {
+    const Block& b = block(free[at].block);
+    const bool grows = b.next != kNoBlock && block(b.next).state == State::unmapped;
+    return b.size + (grows ? block(b.next).size : 0);
+  };
+  while (block(free[place].block).range >= 0 && !free.is_end(free.next(place)) &&
+         reach(free.next(place)) < reach(place)) {
+    place = free.next(place);
+  }
+  return place;
+}
+
+inline BlockId CachingAllocator::take_cached(const Request& request, FreeBlocks& free,
+                                             FreeBlocks::Place place) {
   const auto [size, id] = free[place];
   if (is_split(request, size)) {
     const BlockId rest = cut_off(id, request.size);
@@ -126,7 +132,7 @@ void CachingAllocator::complete_free(BlockId id) {
   complete(id);
 }
 
-void CachingAllocator::complete(BlockId id) {
+inline void CachingAllocator::complete(BlockId id) {
   Block& b = block(id);
   b.pending_events = 0;
   statistics_.active -= b.size;
@@ -175,7 +181,7 @@ void CachingAllocator::reset_peaks() {
   statistics_.peak_active = statistics_.active;
 }
 
-BlockId CachingAllocator::unused_block() {
+inline BlockId CachingAllocator::unused_block() {
   if (unused_ == kNoBlock) {
     blocks_.emplace_back();
     return narrow<BlockId>(blocks_.size()) - 1;
@@ -190,7 +196,7 @@ BlockId CachingAllocator::new_block(const Block& value) {
 }
 
 // What exceeds the first `size` bytes of a free block becomes one of its own.
-BlockId CachingAllocator::cut_off(BlockId id, std::int64_t size) {
+inline BlockId CachingAllocator::cut_off(BlockId id, std::int64_t size) {
   const BlockId rest_id = unused_block();
   Block &whole = block(id), &rest = block(rest_id);
   rest.address = whole.address + size;
@@ -209,14 +215,14 @@ BlockId CachingAllocator::cut_off(BlockId id, std::int64_t size) {
   return rest_id;
 }
 
-void CachingAllocator::delete_block(BlockId id) {
+inline void CachingAllocator::delete_block(BlockId id) {
   Block& b = block(id);
   b.state = State::unused;
   b.next = unused_;
   unused_ = id;
 }
 
-void CachingAllocator::link_after(BlockId id, BlockId neighbour) {
+inline void CachingAllocator::link_after(BlockId id, BlockId neighbour) {
   Block& b = block(id);
   Block& before = block(neighbour);
   b.previous = neighbour;
@@ -226,7 +232,7 @@ void CachingAllocator::link_after(BlockId id, BlockId neighbour) {
 }
 
 // Joins a neighbour in the same state into the block; the neighbour is in no pool any more.
-void CachingAllocator::absorb(BlockId id, BlockId neighbour) {
+inline void CachingAllocator::absorb(BlockId id, BlockId neighbour) {
   Block& b = block(id);
   const Block& other = block(neighbour);
   b.size += other.size;
@@ -249,7 +255,7 @@ void CachingAllocator::insert_free(BlockId id) {
 }
 
 // Of a block that has become free: one with its free neighbours from now on, in the place of one of them.
-void CachingAllocator::insert_merged(BlockId id) {
+inline void CachingAllocator::insert_merged(BlockId id) {
   Block& b = block(id);
   FreeBlocks& free = pool_of(b).free;
   const auto is_free = [this](BlockId n) { return n != kNoBlock && block(n).state == State::free; };

@@ -170,6 +170,7 @@ class CachingAllocator {
 
   // The request's path: a cached block, else new memory, else new memory after a release.
   FreeBlocks::Place best_fit(const Request& request, const FreeBlocks& free);
+  FreeBlocks::Place least_reaching(FreeBlocks::Place place, const FreeBlocks& free);
   BlockId take_cached(const Request& request, FreeBlocks& free, FreeBlocks::Place place);
   BlockId allocate_new(const Request& request);
   bool is_split(const Request& request, std::int64_t size) const {

@@ -145,6 +145,19 @@ class FreeBlocks {
     BlockId id = kNoBlock;
   };
 
+  // How many of `n` stand before all others, in halves that take no branch: which one is the right one
+  // is seldom the same twice.
+  template <typename T, typename Precedes>
+  static std::size_t count_before(const T* all, std::size_t n, Precedes precedes) {
+    std::size_t before = 0;
+    while (n > 0) {
+      const std::size_t half = (n + 1) / 2;
+      before += precedes(all[before + half - 1]) ? half : 0;
+      n -= half;
+    }
+    return before;
+  }
+
   // Those of one size behind its first, ascending; places before them are left for blocks to come.
   class Blocks {
    public:
@@ -154,10 +167,8 @@ class FreeBlocks {
 
     // Where the block of this place is, or would be.
     std::size_t find(Address order) const {
-      const auto first = all_.begin() + static_cast<std::ptrdiff_t>(first_);
-      const auto found = std::partition_point(first, all_.end(),
-                                              [order](const Block& b) { return b.order < order; });
-      return static_cast<std::size_t>(found - first);
+      return count_before(all_.data() + first_, size(),
+                          [order](const Block& b) { return b.order < order; });
     }
     void insert(Address order, BlockId block) {
       if (size() > 0 && all_.back().order < order) {
@@ -195,9 +206,8 @@ class FreeBlocks {
 
   // The place of a size, or where it would be.
   std::size_t find_size(std::int64_t bytes) const {
-    const auto found = std::partition_point(sizes_.begin(), sizes_.end(),
-                                            [bytes](const Size& s) { return s.bytes < bytes; });
-    return static_cast<std::size_t>(found - sizes_.begin());
+    return count_before(sizes_.data(), sizes_.size(),
+                        [bytes](const Size& s) { return s.bytes < bytes; });
   }
 
   std::uint32_t empty_list() {

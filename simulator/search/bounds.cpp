@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/lowering/lower.hpp"
+#include "models/lowering/script/sharding_runtime.hpp"
 #include "simulator/costs/key_facts.hpp"
 #include "simulator/search/held_bytes.hpp"
 
@@ -34,6 +35,12 @@ std::optional<std::size_t> stage_of(Phase phase) {
   }
 }
 
+StageBytes larger(const StageBytes& a, const StageBytes& b) {
+  StageBytes larger;
+  for (std::size_t s = 0; s < kStages; ++s) larger[s] = std::max(a[s], b[s]);
+  return larger;
+}
+
 // What an instruction adds to the bytes that are held.
 std::int64_t added(const Instruction& i, const Buffer& buffer) {
   return i.kind == Kind::alloc ? least_block(buffer) : -least_block(buffer);
@@ -57,12 +64,13 @@ StageBytes most_activations(const RankProgram& program, const Program& step) {
 }
 
 // Buffers that the first step leaves and the steps after it keep; without activations.
-std::vector<bool> kept_buffers(const RankProgram& program) {
-  std::vector<bool> is_held(program.buffers.size());
+std::vector<char> kept_buffers(const RankProgram& program) {
+  std::vector<char> is_held(program.buffers.size());
   const auto walk = [&](const Program& step, bool allocates) {
     for (const Instruction& i : step.instructions) {
-      if (i.kind == Kind::free) is_held[static_cast<std::size_t>(i.target)] = false;
-      if (i.kind == Kind::alloc && allocates) is_held[static_cast<std::size_t>(i.target)] = true;
+      if (i.kind != Kind::alloc && i.kind != Kind::free) continue;
+      const bool is_alloc = i.kind == Kind::alloc;
+      if (allocates || !is_alloc) is_held[static_cast<std::size_t>(i.target)] = is_alloc;
     }
   };
   walk(program.programs[0], true);
@@ -77,24 +85,27 @@ std::vector<bool> kept_buffers(const RankProgram& program) {
   return is_held;
 }
 
-// The least of the state's bytes that each stage of a step holds throughout: of its micro-steps the one that holds
-// most.
-StageBytes least_state(const RankProgram& program, const Program& step) {
-  const std::vector<bool> is_kept = kept_buffers(program);
+// The least of the state's bytes that each stage of a step holds throughout, by micro-step.
+std::vector<StageBytes> least_states(const RankProgram& program, const Program& step) {
+  const std::vector<char> is_kept = kept_buffers(program);
   std::int64_t held = 0;
   for (std::size_t b = 0; b < is_kept.size(); ++b) {
     if (is_kept[b]) held += least_block(program.buffers[b]);
   }
-  StageBytes most{held, held, held};
+  const StageBytes kept{held, held, held};
   constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
-  std::vector<StageBytes> least;  // by micro-step
+  std::vector<StageBytes> least;
+  const Instruction* before = nullptr;
   for (const Instruction& i : step.instructions) {
+    const Instruction* const last = std::exchange(before, &i);
     if (i.kind == Kind::alloc || i.kind == Kind::free) {
       const auto b = static_cast<std::size_t>(i.target);
       const Buffer& buffer = program.buffers[b];
       const bool is_of_state = buffer.category != Category::activations &&
                                buffer.category != Category::temporaries && !is_kept[b];
       if (is_of_state) held += added(i, buffer);
+    } else if (last && last->phase == i.phase && last->micro_step == i.micro_step) {
+      continue;
     }
     const auto stage = stage_of(i.phase);
     if (!stage) continue;
@@ -102,12 +113,11 @@ StageBytes least_state(const RankProgram& program, const Program& step) {
     if (micro_step >= least.size()) least.resize(micro_step + 1, {kNothing, kNothing, kNothing});
     least[micro_step][*stage] = std::min(least[micro_step][*stage], held);
   }
-  for (const StageBytes& of : least) {
-    for (std::size_t s = 0; s < kStages; ++s) {
-      if (of[s] != kNothing) most[s] = std::max(most[s], of[s]);
-    }
+  for (StageBytes& of : least) {
+    for (std::int64_t& bytes : of) bytes = bytes == kNothing ? 0 : bytes;
+    of = larger(of, kept);
   }
-  return most;
+  return least;
 }
 
 bool is_on_compute_stream(const Instruction& i) {
@@ -144,6 +154,22 @@ std::unique_ptr<CostModel> least_costs(const CostModel& model) {
   return least.logarithm == factors->logarithm ? nullptr : model.with_factors(least);
 }
 
+// FSDP2 does the same in each micro-step behind the first, but for a last one that differs: the second stands
+// for all of them.
+bool repeats_micro_steps(const Plan& plan) {
+  return plan.runtime == RuntimeName::fsdp2 && plan.batch.accumulation > 1;
+}
+std::int64_t micro_steps_of_state(const Plan& plan) {
+  if (!repeats_micro_steps(plan)) return plan.batch.accumulation;
+  return lowering::last_micro_step_differs(plan) ? 3 : 2;
+}
+std::int64_t repeated_micro_steps(const Plan& plan) {
+  return repeats_micro_steps(plan) ? plan.batch.accumulation + 1 - micro_steps_of_state(plan) : 0;
+}
+bool is_repeated(const Plan& lowered, std::size_t micro_step) {
+  return micro_step == 1 && repeats_micro_steps(lowered);
+}
+
 // The choice as far as the part depends on it.
 std::string text_of(PlanPart part, const PlanChoice& choice) {
   std::string text;
@@ -178,16 +204,20 @@ Bounds::Bounds(const SearchRequest& request, const TargetKind& kind, const Candi
 PlanBounds Bounds::of(const std::vector<std::size_t>& choices, const Plan& plan) {
   const PartBounds& works = part(PlanPart::work, choices, plan);
   const PartBounds& states = part(PlanPart::state, choices, plan);
+  const std::int64_t repeated = repeated_micro_steps(plan);
   PlanBounds bounds(kind_.targets.size());
   for (std::size_t t = 0; t < bounds.size(); ++t) {
     const PartBound work = works.empty() ? PartBound() : works[t];
     const PartBound state = states.empty() ? PartBound() : states[t];
+    const StageBytes held = repeated > 0 ? larger(state.bytes, state.bytes_repeated) : state.bytes;
     std::int64_t bytes = 0;
-    for (std::size_t s = 0; s < kStages; ++s)
-      bytes = std::max(bytes, work.bytes[s] + state.bytes[s]);
-    bounds[t] = {
-        std::max(plan.batch.accumulation * work.stream_ns + state.stream_ns, state.communicator_ns),
-        bytes, static_cast<double>(plan.tokens() * plan.batch.accumulation * kind_.gpus)};
+    for (std::size_t s = 0; s < kStages; ++s) bytes = std::max(bytes, work.bytes[s] + held[s]);
+    std::int64_t step_ns = plan.batch.accumulation * work.stream_ns + state.stream_ns;
+    for (std::size_t g = 0; g < state.group_ns.size(); ++g) {
+      step_ns = std::max(step_ns, state.group_ns[g] + repeated * state.group_ns_repeated[g]);
+    }
+    bounds[t] = {step_ns, bytes,
+                 static_cast<double>(plan.tokens() * plan.batch.accumulation * kind_.gpus)};
   }
   return bounds;
 }
@@ -199,39 +229,54 @@ const Bounds::PartBounds& Bounds::part(PlanPart part, const std::vector<std::siz
   const auto& same_choice = same_choice_[static_cast<std::size_t>(part)];
   std::vector<std::size_t> common;
   for (std::size_t a = 0; a < choices.size(); ++a) common.push_back(same_choice[a][choices[a]]);
-  if (!is_work) common.push_back(static_cast<std::size_t>(plan.batch.accumulation));
+  if (!is_work) common.push_back(static_cast<std::size_t>(micro_steps_of_state(plan)));
   const auto [found, is_new] =
       parts_[static_cast<std::size_t>(part)].try_emplace(std::move(common));
   PartBounds& bounds = found->second;
   if (!is_new) return bounds;
-  const auto job = jobs_.job(alone(part, plan));
+  Plan lowered = alone(part, plan);
+  if (!is_work) lowered.batch.accumulation = micro_steps_of_state(plan);
+  const auto job = jobs_.job(lowered);
   if (!job) return bounds;
   program_ = lower_repeating(*job, 0, {}, std::move(program_));
-  const StageBytes bytes = is_work ? most_activations(program_, program_.step(2))
-                                   : least_state(program_, program_.step(2));
+  const Program& step = program_.step(2);
+  PartBound bound;
+  if (is_work) {
+    bound.bytes = most_activations(program_, step);
+  } else {
+    const std::vector<StageBytes> least = least_states(program_, step);
+    for (std::size_t m = 0; m < least.size(); ++m) {
+      StageBytes& bytes = is_repeated(lowered, m) ? bound.bytes_repeated : bound.bytes;
+      bytes = larger(bytes, least[m]);
+    }
+  }
   const ProgramCosts counted = counted_costs(program_);
   for (const std::size_t target : kind_.targets) {
-    bounds.push_back(priced(part, *job, target, counted));
-    bounds.back().bytes = bytes;
+    bounds.push_back(priced(part, *job, target, counted, bound));
   }
   return bounds;
 }
 
 Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t target,
-                                 const ProgramCosts& counted) {
-  PartBound bound;
+                                 const ProgramCosts& counted, PartBound bound) {
   const RankProgram& program = program_;
   const CostModel& model = *costs_.of(target, job).model;
   const auto least = least_costs(model);
   const ProgramCosts costs = priced_costs(program, least ? *least : model, counted);
   const std::size_t places = cost_places(program.place);
-  std::vector<std::int64_t> of_group(program.place.groups.size());
+  bound.group_ns.resize(program.place.groups.size());
+  bound.group_ns_repeated = bound.group_ns;
   const Program& step = program.step(2);
   for (std::size_t n = 0; n < step.instructions.size(); ++n) {
     const Instruction& i = step.instructions[n];
     if (i.cost_key == kNone) continue;
     const std::int64_t ns = costs.costs[cost_index(i, places)].ns * step.repetition.times(n);
-    if (i.kind == Kind::collective) of_group[static_cast<std::size_t>(i.group)] += ns;
+    if (i.kind == Kind::collective) {
+      const bool repeats =
+          stage_of(i.phase) && is_repeated(job.plan, static_cast<std::size_t>(i.micro_step));
+      auto& of_groups = repeats ? bound.group_ns_repeated : bound.group_ns;
+      of_groups[static_cast<std::size_t>(i.group)] += ns;
+    }
     if (!is_on_compute_stream(i)) continue;
     const bool counts =
         part == PlanPart::work
@@ -241,7 +286,6 @@ Bounds::PartBound Bounds::priced(PlanPart part, const Job& job, std::size_t targ
             : i.phase == Phase::optimizer;
     if (counts) bound.stream_ns += ns;
   }
-  bound.communicator_ns = *std::max_element(of_group.begin(), of_group.end());
   return bound;
 }
 

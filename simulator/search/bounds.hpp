@@ -4,7 +4,8 @@
 // A plan has two parts that do not know of each other. Its work: which kernels a micro-step launches for
 // the model's own operators, and which activations those hold. Its state: how parameters,
 // gradients and optimizer states are sharded, gathered and updated. Each part is lowered once, with the
-// other part's keys at neutral values, for all plans that have it in common. Then
+// other part's keys at neutral values, for all plans that have it in common; a state with the
+// micro-steps that differ stands for any number of them. Then
 //
 //   step time  >=  micro-steps x the kernels of the work's operators + the optimizer's,  all on one stream
 //   step time  >=  the collectives of any one communicator, which run one after the other
@@ -53,16 +54,18 @@ class Bounds {
   PlanBounds of(const std::vector<std::size_t>& choices, const Plan& plan);
 
  private:
-  // Of a part that was lowered, on one target.
+  // Of a part that was lowered, on one target; apart what a micro-step does that stands for several.
   struct PartBound {
-    StageBytes bytes{};
-    std::int64_t stream_ns = 0;        // of the compute stream
-    std::int64_t communicator_ns = 0;  // of the busiest one
+    StageBytes bytes{}, bytes_repeated{};
+    std::int64_t stream_ns = 0;                             // of the compute stream
+    std::vector<std::int64_t> group_ns, group_ns_repeated;  // of communicators, by Group
   };
   using PartBounds = std::vector<PartBound>;  // by target; empty: the part is no job by itself
 
   const PartBounds& part(PlanPart part, const std::vector<std::size_t>& choices, const Plan& plan);
-  PartBound priced(PlanPart part, const Job& job, std::size_t target, const ProgramCosts& counted);
+  // `bound` with its times.
+  PartBound priced(PlanPart part, const Job& job, std::size_t target, const ProgramCosts& counted,
+                   PartBound bound);
 
   const TargetKind& kind_;
   TargetCosts costs_;

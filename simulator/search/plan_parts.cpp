@@ -17,6 +17,7 @@ struct KeyPart {
 constexpr KeyPart kParts[] = {
     {"batch.micro_batch", true, false},
     {"batch.sequence", true, false},
+    {"batch.accumulation", false, false},  // bounds count micro-steps themselves
     {"batch.", false, true},
     {"checkpointing.", true, false},
     {"offload.activations", true, false},

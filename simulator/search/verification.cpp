@@ -9,11 +9,13 @@
 namespace foreshard::simulator {
 namespace {
 
-Prediction predicted_alone(const SearchRequest& request, const FoundPlan& found, const Job& job) {
+Prediction predicted_alone(const SearchRequest& request, const FoundPlan& found, const Job& job,
+                           bool wants_memory = true) {
   PredictionOptions options;
   options.costs = request.costs;
   options.machine = found.target.machine;
   options.device_memory = request.device_memory;
+  options.wants_memory = wants_memory;
   return predict(job, options);
 }
 
@@ -41,7 +43,10 @@ Result<void> verify_plan(const SearchRequest& request, const FoundPlan& found) {
 void add_band(const SearchRequest& request, FoundPlan& found) {
   const auto job = make_job(question_on(request, found.target, found.plan), request.base_file);
   if (!job) return;
-  const Prediction prediction = predicted_alone(request, found, *job);
+  Prediction prediction = predicted_alone(request, found, *job, false);
+  if (prediction.step_time != found.step_time) {  // the allocator keeps it waiting
+    prediction = predicted_alone(request, found, *job);
+  }
   found.step_time_low = prediction.step_time_low;
   found.step_time_high = prediction.step_time_high;
   if (request.training) {

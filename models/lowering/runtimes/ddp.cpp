@@ -138,10 +138,6 @@ void Ddp::begin_micro_step(bool is_last) {
   evaluates_ = false;
 }
 
-bool Ddp::ends_differently() const {
-  return plan_.batch.gradient_sync == When::last;
-}
-
 bool Ddp::reduces_now() const {
   return is_last_micro_step_ || plan_.batch.gradient_sync == When::every;
 }

@@ -33,7 +33,6 @@ class Ddp final : public ShardingRuntime {
   void begin_micro_step(bool is_last) override;
   void begin_evaluation() override { evaluates_ = true; }
   void end_step() override {}
-  bool ends_differently() const override;
   bool repeats() const override {
     return !rebuilds_buckets() || (has_rebuilt_ && !has_rebuilt_in_step_);
   }

@@ -46,10 +46,6 @@ void Fsdp1::begin_micro_step(bool is_last) {
   post_forward_order_.clear();
 }
 
-bool Fsdp1::ends_differently() const {
-  return plan_.batch.gradient_sync == When::last;
-}
-
 bool Fsdp1::reduces_now() const {
   return is_last_micro_step_ || plan_.batch.gradient_sync == When::every;
 }

@@ -34,7 +34,6 @@ class Fsdp1 : public ShardingRuntime {
   void begin_micro_step(bool is_last) override;
   void begin_evaluation() override { evaluates_ = true; }
   void end_step() override {}
-  bool ends_differently() const override;
 
   void unshard_root_before_forward() override {}
   void pre_forward(UnitId unit) override;

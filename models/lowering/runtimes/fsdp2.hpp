@@ -31,7 +31,6 @@ class Fsdp2 final : public ShardingRuntime {
   void begin_micro_step(bool is_last) override;
   void begin_evaluation() override;
   void end_step() override;
-  bool ends_differently() const override;
   bool repeats_micro_steps() const override { return true; }
 
   void unshard_root_before_forward() override;
@@ -157,8 +156,6 @@ class Fsdp2 final : public ShardingRuntime {
   bool reduces_now() const;
   bool all_reduces_now() const;
   bool reshards_after_backward() const;
-  bool copies_gradients_last()
-      const;  // to the host that optimizes; where it keeps parameters: always
 
   void allocate_as_pytorch(const ModuleBuffers& buffers_of);
   void give_shards_storage(const ModuleBuffers& buffers_of);

@@ -16,16 +16,6 @@ bool Fsdp2::reshards_after_backward() const {
   return plan_.sharding.reshard_after_backward == When::every || is_last_micro_step_;
 }
 
-bool Fsdp2::copies_gradients_last() const {
-  return plan_.offload.optimizer && !plan_.offload.parameters;
-}
-bool Fsdp2::ends_differently() const {
-  const When each[] = {plan_.batch.gradient_sync, plan_.batch.all_reduce,
-                       plan_.sharding.reshard_after_backward};
-  return copies_gradients_last() ||
-         std::find(std::begin(each), std::end(each), When::last) != std::end(each);
-}
-
 // FSDPParamGroup.post_backward.
 void Fsdp2::post_backward(UnitId unit) {
   UnitState& s = at(unit);

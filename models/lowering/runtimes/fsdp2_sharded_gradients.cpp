@@ -54,7 +54,7 @@ void Fsdp2::take_sharded_gradient(UnitId unit, const ReducedGradient& sum, Strea
   if (!outlives && gradient != s.all_reduce_input) late.push_back(gradient);
   s.post_reduce = emit_.record(stream);
   // With offloaded parameters the gradient is on the host already.
-  if (copies_gradients_last() && is_last_micro_step_) {
+  if (copies_gradients_last(plan_) && is_last_micro_step_) {
     emit_.wait(Stream::device_to_host, *s.post_reduce);
     emit_.copy(Stream::device_to_host, Operator::copy_device_to_host, elements * item_size(storage),
                s.reduced, held(unit).host_gradient);

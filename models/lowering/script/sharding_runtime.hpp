@@ -9,9 +9,24 @@
 #include <span>
 #include <vector>
 
+#include "models/plan/plan.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard::lowering {
+
+// Whether FSDP2 copies gradients in the last micro-step alone to the host that optimizes; where it keeps
+// parameters: in all.
+inline bool copies_gradients_last(const Plan& plan) {
+  return plan.offload.optimizer && !plan.offload.parameters;
+}
+
+// Whether the last micro-step of a step does anything that those before it do not.
+inline bool last_micro_step_differs(const Plan& plan) {
+  if (plan.batch.gradient_sync == When::last) return true;
+  return plan.runtime == RuntimeName::fsdp2 &&
+         (copies_gradients_last(plan) || plan.batch.all_reduce == When::last ||
+          plan.sharding.reshard_after_backward == When::last);
+}
 
 // What an optimizer updates at once: the shards of a unit, with one flat gradient; under DDP a
 // parameter.
@@ -54,9 +69,8 @@ class ShardingRuntime {
   // the next step.
   virtual void begin_evaluation() = 0;
   virtual void end_step() = 0;
-  // Whether the last micro-step of a step does anything that the ones before do not.
-  virtual bool ends_differently() const = 0;
-  // Whether from the third on each does what the one before it did, but for such a last one.
+  // Whether from the third micro-step on each does what the one before it did, but for a last one that
+  // differs (last_micro_step_differs).
   virtual bool repeats_micro_steps() const { return false; }
   // After a step: whether all later ones do what it did.
   virtual bool repeats() const { return true; }

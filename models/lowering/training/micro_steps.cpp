@@ -4,10 +4,11 @@ namespace foreshard::lowering {
 
 constexpr int kRepeated = 2;
 
-void emit_micro_steps(Emitter& emit, const ShardingRuntime& runtime, int count, MicroSteps form,
-                      const std::function<void(int number)>& micro_step) {
+void emit_micro_steps(Emitter& emit, const ShardingRuntime& runtime, const Plan& plan,
+                      MicroSteps form, const std::function<void(int number)>& micro_step) {
+  const auto count = static_cast<int>(plan.batch.accumulation);
   std::vector<int> written{0, 1, kRepeated};
-  if (runtime.ends_differently()) written.push_back(count - 1);
+  if (last_micro_step_differs(plan)) written.push_back(count - 1);
   const int more = count - static_cast<int>(written.size());
   if (form == MicroSteps::each || more <= 0 || !runtime.repeats_micro_steps()) {
     for (int m = 0; m < count; ++m) micro_step(m);

@@ -4,8 +4,7 @@ namespace foreshard::lowering {
 
 void PlainLoop::train(std::int64_t number, MicroSteps form) {
   if (plan_.pytorch.zero_grad == ZeroGrad::none && number > 1) runtime_.zero_gradients();
-  emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form,
-                   [this](int m) { micro_step(m); });
+  emit_micro_steps(emit_, runtime_, plan_, form, [this](int m) { micro_step(m); });
   optimizer_.step();
   runtime_.end_step();
   emit_.focus_on_step();

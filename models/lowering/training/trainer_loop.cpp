@@ -26,7 +26,7 @@ void TrainerLoop::train(std::int64_t number, MicroSteps form) {
       emit_.carry(tensor, old_batch_[n++]);
     }
   }
-  emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form, [&](int m) {
+  emit_micro_steps(emit_, runtime_, plan_, form, [&](int m) {
     micro_step(m, batches[static_cast<std::size_t>(m)], number > 1 || m > 0);
   });
   emit_.carry(std::exchange(pass_[Shared::loss], kNone), old_loss_);

@@ -21,8 +21,7 @@ void TrainingLoop::step(Program& target, MicroSteps form) {
   emit_.set_micro_step(0);
   const auto range = emit_.range(Range::step);
   emit_.launch(Stream::compute, key_of(Operator::fill_zero, DType::fp64, 8), {}, {buffers_.loss});
-  emit_micro_steps(emit_, runtime_, static_cast<int>(plan_.batch.accumulation), form,
-                   [this](int number) { micro_step(number); });
+  emit_micro_steps(emit_, runtime_, plan_, form, [this](int number) { micro_step(number); });
   optimizer_.step();
   report();
   runtime_.end_step();

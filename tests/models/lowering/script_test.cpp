@@ -25,7 +25,6 @@ class RecordingRuntime final : public ShardingRuntime {
   void begin_micro_step(bool) override {}
   void begin_evaluation() override {}
   void end_step() override {}
-  bool ends_differently() const override { return false; }
   void unshard_root_before_forward() override {}
   void pre_forward(UnitId unit) override { hook("pre_forward", unit); }
   void post_forward(UnitId unit, bool) override { hook("post_forward", unit); }

@@ -63,7 +63,7 @@ constexpr const char* kPyTorchSpace = R"("operators" = ["pytorch-eager", "pytorc
 "runtime" = ["fsdp2", "fsdp1", "ddp"]
 "batch.micro_batch" = [1, 3]
 "batch.sequence" = [512, 2048]
-"batch.accumulation" = [1, 2]
+"batch.accumulation" = [1, 2, 5]
 "batch.gradient_sync" = ["every", "last"]
 "checkpointing.mode" = ["none", "full", "selective"]
 "sharding.reshard_after_forward" = ["auto", true, false]
@@ -110,6 +110,49 @@ TEST(Bounds, AreNeverBeatenByRandomPlans) {
       Bounds bounds(request, kind, candidates);
       expect_admissible(request, candidates, 0, kind, bounds);
     }
+  }
+}
+
+// Of the communicator that works longest in a step.
+std::int64_t busiest_communicator_ns(const RankClass& of) {
+  const Program& step = of.program.step(2);
+  const std::size_t places = cost_places(of.program.place);
+  std::map<Group, std::int64_t> ns;
+  for (std::size_t n = 0; n < step.instructions.size(); ++n) {
+    const Instruction& i = step.instructions[n];
+    if (i.kind != Kind::collective) continue;
+    ns[i.group] += of.costs.costs[cost_index(i, places)].ns * step.repetition.times(n);
+  }
+  std::int64_t most = 0;
+  for (const auto& [group, of_group] : ns) most = std::max(most, of_group);
+  return most;
+}
+
+// However many micro-steps their states are lowered with.
+TEST(Bounds, CountTheCollectivesOfAllMicroSteps) {
+  const Machine l40s = load_machine("l40s").value();
+  SearchRequest request;
+  request.base.model = load_llama_config("llama-3.2-1b").value();
+  request.base.plan.batch = {1, 128, 1, When::every, When::every};
+  request.space = parse_plan_space(R"("batch.accumulation" = [1, 2, 3, 4, 7, 16]
+"batch.gradient_sync" = ["every", "last"]
+"sharding.strategy" = ["full_shard", "hybrid_shard"]
+"sharding.reshard_after_forward" = ["auto", false]
+"sharding.reshard_after_backward" = ["every", "last"]
+"offload.optimizer" = [false, true])",
+                                   "space")
+                      .value();
+  request.targets = {{&l40s, 16, 2}};
+  const TargetKind kind = target_kinds(request).front();
+  const Candidates candidates(request.base.plan, "base", request.space, {});
+  Bounds bounds(request, kind, candidates);
+  for (std::size_t n = 0; n < candidates.plans(); ++n) {
+    const auto plan = candidates.plan(n, 16);
+    ASSERT_TRUE(plan);
+    const auto p = predicted(request, *plan, request.targets.front());
+    ASSERT_TRUE(p && p->fits);
+    const PlanBound bound = bounds.of(candidates.choices(n), *plan).front();
+    EXPECT_EQ(bound.step_ns, busiest_communicator_ns(p->run.classes.front())) << to_toml(*plan);
   }
 }
 
