@@ -120,7 +120,9 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
     paint_losses_of(painter, box, RowId::of(row.id));
     paint_row_header(painter, box, kHeaderWidth, row, figures_.of(row.id),
                      hasFocus() && shows_focus_ && scene_.index_of(row) == current_lane_);
-    if (row.kind != SceneRow::Kind::section) visible.push_back({row.id, box.top(), row.height});
+    if (row.kind != SceneRow::Kind::section) {
+      visible.push_back({row.id, kHeaderWidth, box.top(), row.height, pixels});
+    }
   }
   if (!motion_.is_moving()) {
     figures_.request(scene_.content(), std::move(shown), session_.axis().window());
@@ -130,8 +132,7 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   if (as_shapes) {
     paint_lanes_as_shapes(painter, pixels, visible);
   } else {
-    layer_.paint(painter, kHeaderWidth, pixels, visible,
-                 motion_.is_moving() || drag_ == Drag::minimap);
+    layer_.paint(painter, visible, motion_.is_moving() || drag_ == Drag::minimap);
   }
   paint_selection(painter);
   painter.restore();
@@ -153,7 +154,7 @@ void TimelineCanvas::paint_lanes_as_shapes(QPainter& painter, const PixelGrid& p
         content.shapes(RowId::of(row.id), window, pixels.ns_per_pixel, theme());
     paint_lane(painter, {kHeaderWidth, row.top}, shapes, pixels, theme());
     texts.push_back(labels_of(shapes, pixels, theme()));
-    place_labels(texts.back(), kHeaderWidth, row.top, pixels, labels);
+    place_labels(texts.back(), row, labels);
   }
   paint_box_labels(painter, std::move(labels));
 }

@@ -29,14 +29,14 @@ QString text_for(const BoxLabel& label, double width) {
 
 }  // namespace
 
-void place_labels(const std::vector<BoxLabel>& texts, double left, double top,
-                  const PixelGrid& grid, std::vector<PlacedLabel>& labels) {
-  const double width = static_cast<double>(grid.count) / grid.ratio;
+void place_labels(const std::vector<BoxLabel>& texts, const TileRow& row,
+                  std::vector<PlacedLabel>& labels) {
+  const double width = static_cast<double>(row.grid.count) / row.grid.ratio;
   for (const BoxLabel& text : texts) {
-    const double from = std::max(grid.x(text.span.start_ns), 0.0);
-    const double to = std::min(grid.x(text.span.end_ns), width);
+    const double from = std::max(row.grid.x(text.span.start_ns), 0.0);
+    const double to = std::min(row.grid.x(text.span.end_ns), width);
     if (to - from < kPadding) continue;
-    labels.push_back({QRectF(left + from, top + text.top, to - from, text.height), &text});
+    labels.push_back({QRectF(row.left + from, row.top + text.top, to - from, text.height), &text});
   }
 }
 
@@ -64,8 +64,8 @@ void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels) {
 }
 
 // What the row is drawn from, and the spans for which nothing is there.
-std::vector<TileLayer::Piece> TileLayer::pieces(const PixelGrid& grid, const TileRow& row,
-                                                std::vector<Span>* holes) {
+std::vector<TileLayer::Piece> TileLayer::pieces(const TileRow& row, std::vector<Span>* holes) {
+  const PixelGrid& grid = row.grid;
   std::vector<Piece> found;
   std::vector<Span> open{{grid.first, grid.first + grid.count}};
   std::vector<double> scales{grid.ns_per_pixel};
@@ -100,7 +100,8 @@ std::vector<TileLayer::Piece> TileLayer::pieces(const PixelGrid& grid, const Til
   return found;
 }
 
-std::vector<TileKey> TileLayer::missing(const PixelGrid& grid, const TileRow& row) const {
+std::vector<TileKey> TileLayer::missing(const TileRow& row) const {
+  const PixelGrid& grid = row.grid;
   std::vector<TileKey> keys;
   for (std::int64_t n = tile_of(grid.first); n <= tile_of(grid.first + grid.count - 1); ++n) {
     const TileKey key{grid.ns_per_pixel, row.id, n};
@@ -109,13 +110,14 @@ std::vector<TileKey> TileLayer::missing(const PixelGrid& grid, const TileRow& ro
   return keys;
 }
 
-void TileLayer::paint(QPainter& painter, double left, const PixelGrid& grid,
-                      const std::vector<TileRow>& rows, bool is_changing) {
+void TileLayer::paint(QPainter& painter, const std::vector<TileRow>& rows, bool is_changing) {
   std::vector<TileKey> urgent, others;
+  std::unordered_set<TileKey, TileKeyHash> asked;  // stretches of a row share tiles
   for (const TileRow& row : rows) {
     std::vector<Span> holes;
-    pieces(grid, row, &holes);
-    for (const TileKey& key : missing(grid, row)) {
+    pieces(row, &holes);
+    for (const TileKey& key : missing(row)) {
+      if (!asked.insert(key).second) continue;
       const std::int64_t from = key.index * kTileWidth, to = from + kTileWidth;
       const bool is_in_hole = std::any_of(holes.begin(), holes.end(), [&](const Span& hole) {
         return hole.from < to && hole.to > from;
@@ -132,17 +134,18 @@ void TileLayer::paint(QPainter& painter, double left, const PixelGrid& grid,
   std::vector<PlacedLabel> labels;
   std::vector<Span> holes;
   for (const TileRow& row : rows) {
-    for (const Piece& piece : pieces(grid, row, &holes)) {
+    const PixelGrid& grid = row.grid;
+    for (const Piece& piece : pieces(row, &holes)) {
       const double stretch = piece.ns_per_pixel / grid.ns_per_pixel;
       const double begin = static_cast<double>(piece.index * kTileWidth) * stretch;
       const QImage& image = piece.tile->image;
-      const QRectF target(left + static_cast<double>(piece.from - grid.first) / grid.ratio, row.top,
-                          static_cast<double>(piece.to - piece.from) / grid.ratio,
+      const QRectF target(row.left + static_cast<double>(piece.from - grid.first) / grid.ratio,
+                          row.top, static_cast<double>(piece.to - piece.from) / grid.ratio,
                           image.height() / grid.ratio);
       const QRectF source((static_cast<double>(piece.from) - begin) / stretch, 0,
                           static_cast<double>(piece.to - piece.from) / stretch, image.height());
       painter.drawImage(target, image, source);
-      place_labels(piece.tile->labels, left, row.top, grid, labels);
+      place_labels(piece.tile->labels, row, labels);
     }
   }
   paint_box_labels(painter, std::move(labels));

@@ -4,28 +4,28 @@
 // waits a moment for the workers.
 #pragma once
 
-#include <vector>
-
 #include <QPainter>
+#include <vector>
 
 #include "gui/views/timeline/pixel_grid.hpp"
 #include "gui/views/timeline/tile_cache.hpp"
 
 namespace foreshard::gui {
 
+// A row, or a stretch of one, at its place on the painter: lanes that are moved against one another have
+// grids of their own, of one scale.
 struct TileRow {
   std::int32_t id = 0;  // as TileKey has it
-  double top = 0, height = 0;
+  double left = 0, top = 0, height = 0;
+  PixelGrid grid;
 };
 
 class TileLayer {
  public:
   explicit TileLayer(TileCache& cache) : cache_(cache) {}
 
-  // Rows' tops are the painter's; the lanes begin at `left`. While the scale `is_changing` only what
-  // nothing stands in for is asked for.
-  void paint(QPainter& painter, double left, const PixelGrid& grid, const std::vector<TileRow>& rows,
-             bool is_changing);
+  // While the scale `is_changing` only what nothing stands in for is asked for.
+  void paint(QPainter& painter, const std::vector<TileRow>& rows, bool is_changing);
 
  private:
   struct Piece {  // of a row, in pixels from the origin, drawn from a tile of some scale
@@ -38,8 +38,8 @@ class TileLayer {
     std::int64_t from, to;
   };
 
-  std::vector<Piece> pieces(const PixelGrid& grid, const TileRow& row, std::vector<Span>* holes);
-  std::vector<TileKey> missing(const PixelGrid& grid, const TileRow& row) const;
+  std::vector<Piece> pieces(const TileRow& row, std::vector<Span>* holes);
+  std::vector<TileKey> missing(const TileRow& row) const;
 
   TileCache& cache_;
 };
@@ -49,8 +49,8 @@ struct PlacedLabel {
   QRectF box;  // what is seen of the box
   const BoxLabel* label;
 };
-// Adds what of the labels is in view; the lanes begin at `left`, the row at `top`.
-void place_labels(const std::vector<BoxLabel>& texts, double left, double top, const PixelGrid& grid,
+// Adds what of the labels is in view.
+void place_labels(const std::vector<BoxLabel>& texts, const TileRow& row,
                   std::vector<PlacedLabel>& labels);
 void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels);
 
