@@ -26,8 +26,20 @@ Alignment::Alignment(const StepComparison& step, Arrangement arrangement)
       std::max(place(false, step.baseline.length_ns()), place(true, step.candidate.length_ns()));
 }
 
+std::vector<Alignment::Piece> Alignment::pieces(bool is_candidate, std::int64_t least_ns) const {
+  std::vector<Piece> joined;
+  for (const Piece& piece : all_pieces(is_candidate)) {
+    if (!joined.empty() && joined.back().time.end_ns - joined.back().time.start_ns < least_ns) {
+      joined.back().time.end_ns = piece.time.end_ns;
+    } else {
+      joined.push_back(piece);
+    }
+  }
+  return joined;
+}
+
 std::int64_t Alignment::place(bool is_candidate, std::int64_t ns) const {
-  const std::vector<Piece>& all = pieces(is_candidate);
+  const std::vector<Piece>& all = all_pieces(is_candidate);
   const auto after = std::upper_bound(
       all.begin(), all.end(), ns,
       [](std::int64_t at, const Piece& piece) { return at < piece.time.start_ns; });
@@ -35,7 +47,7 @@ std::int64_t Alignment::place(bool is_candidate, std::int64_t ns) const {
 }
 
 std::int64_t Alignment::moment(bool is_candidate, std::int64_t place) const {
-  const std::vector<Piece>& all = pieces(is_candidate);
+  const std::vector<Piece>& all = all_pieces(is_candidate);
   const auto after = std::upper_bound(
       all.begin(), all.end(), place,
       [](std::int64_t at, const Piece& piece) { return at < piece.time.start_ns + piece.by_ns; });

@@ -22,16 +22,19 @@ class Alignment {
     traces::Interval time;
     std::int64_t by_ns = 0;
   };
-  // They cover the step, in the order of time; none moves further than the one after it.
-  const std::vector<Piece>& pieces(bool is_candidate) const {
-    return is_candidate ? candidate_ : baseline_;
-  }
+  // They cover the step, in the order of time; none moves further than the one after it. What is shorter than
+  // `least_ns` moves with the piece before it.
+  std::vector<Piece> pieces(bool is_candidate, std::int64_t least_ns = 0) const;
   std::int64_t place(bool is_candidate, std::int64_t ns) const;
   // Which moment is drawn there; between two pieces the end of the first.
   std::int64_t moment(bool is_candidate, std::int64_t place) const;
   std::int64_t end_ns() const { return end_ns_; }
 
  private:
+  const std::vector<Piece>& all_pieces(bool is_candidate) const {
+    return is_candidate ? candidate_ : baseline_;
+  }
+
   std::vector<Piece> baseline_, candidate_;
   std::int64_t end_ns_ = 0;
 };

@@ -55,8 +55,8 @@ std::vector<DriftPoint> Drift::seen(traces::Interval window, double ns_per_colum
     std::array of_column{at, highest_.find(drift_, at, next), lowest_.find(negated_, at, next),
                          next - 1};
     std::ranges::sort(of_column);
-    const auto unique = std::ranges::unique(of_column);
-    std::for_each(of_column.begin(), unique.begin(),
+    const auto end_of_unique = std::unique(of_column.begin(), of_column.end());
+    std::for_each(of_column.begin(), end_of_unique,
                   [&](std::size_t n) { points.push_back(point(n)); });
     at = next;
   }

@@ -120,7 +120,7 @@ double PairPlot::share(std::int64_t ns) const {
 }
 
 std::vector<ComparedPair> PairPlot::seen(const std::vector<ComparedPair>& pairs) const {
-  constexpr int kCells = 256;  // a side
+  constexpr int kCells = 128;  // a side
   std::unordered_set<int> filled;
   std::vector<ComparedPair> first;
   for (const ComparedPair& pair : pairs) {

@@ -106,13 +106,15 @@ void CompareCanvas::lay_out() {
       add(side, height, gap, static_cast<std::size_t>(found - step.lanes.begin()));
     };
     add(RowKind::ruler, 24, 8);
-    add_lane(gui::RowKind::phase, RowKind::baseline_lane, 18, 1);
+    // Moved apart by units, phases would be in pieces.
+    const bool has_phases = arrangement_ != Arrangement::by_instruction;
+    if (has_phases) add_lane(gui::RowKind::phase, RowKind::baseline_lane, 18, 1);
     add_lane(gui::RowKind::unit, RowKind::baseline_lane, 24);
     if (step.lane(gui::RowKind::unit) != nullptr && !is_overlay) {
       add(RowKind::ribbons, step.ribbons.empty() ? 24 : 56);
     }
     add_lane(gui::RowKind::unit, RowKind::candidate_lane, 24, 1);
-    add_lane(gui::RowKind::phase, RowKind::candidate_lane, 18, 4);
+    if (has_phases) add_lane(gui::RowKind::phase, RowKind::candidate_lane, 18, 4);
     if (comparison_->are_steps_comparable()) add(RowKind::band, 24, 4);
     if (!step.pairs.empty()) add(RowKind::drift, 108, 6);
     const auto add_pairs = [&](bool are_minor) {
@@ -254,10 +256,10 @@ TileCache::Fill CompareCanvas::tile_fill() const {
 
 void CompareCanvas::add_tiles(const Strip& strip, std::vector<TileRow>& tiles) const {
   const PixelGrid shown = PixelGrid::of(axis_, devicePixelRatioF());
-  for (const Alignment::Piece& piece : alignment_.pieces(strip.is_candidate)) {
-    const std::int64_t by =
-        shown.pixel(piece.time.start_ns + piece.by_ns) - shown.pixel(piece.time.start_ns);
-    const std::int64_t from = std::max(shown.pixel(piece.time.start_ns) + by, shown.first);
+  for (const Alignment::Piece& piece : alignment_.pieces(strip.is_candidate, least_piece_ns())) {
+    const std::int64_t start = shown.pixel(piece.time.start_ns);
+    const std::int64_t by = shown.pixel(piece.time.start_ns + piece.by_ns) - start;
+    const std::int64_t from = std::max(start + by, shown.first);
     const std::int64_t to =
         std::min(shown.pixel(piece.time.end_ns) + by, shown.first + shown.count);
     if (to <= from) continue;

@@ -98,6 +98,10 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   std::vector<Strip> strips(const Row& row) const;
   std::optional<Strip> strip_of(bool is_candidate, std::int32_t event) const;
   TileCache::Fill tile_fill() const;
+  // What is shorter is not moved by itself: two pixels.
+  std::int64_t least_piece_ns() const {
+    return static_cast<std::int64_t>(2 * axis_.ns_per_pixel());
+  }
   void add_tiles(const Strip& strip, std::vector<TileRow>& tiles) const;
   double x_of(bool is_candidate, std::int64_t ns) const;  // of a moment of that side's step
   QRectF lanes_box(const Row& row) const;
@@ -120,6 +124,8 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   void paint_ribbons(QPainter& painter, const Row& row) const;
   void paint_band(QPainter& painter, const Row& row) const;
   void paint_drift(QPainter& painter, const Row& row) const;
+  // Its points in the window; y grows with the drift.
+  QPolygonF drift_line() const;
   void paint_memory(QPainter& painter, const Row& row) const;
   void paint_selection(QPainter& painter) const;
   void tell_busy();

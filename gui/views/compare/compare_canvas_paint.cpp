@@ -1,3 +1,4 @@
+#include <QPaintEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -30,6 +31,9 @@ QString lane_name(RowKind kind) {
     default: return CompareCanvas::tr("Host compute");
   }
 }
+
+constexpr double kRibbonPixels = 3;  // below, a ribbon is a line
+constexpr double kLabelPixels = 16;  // below, no figure fits
 
 TimeScale ribbon_scale(const StepComparison& step) {
   std::int64_t most = 0;
@@ -141,7 +145,6 @@ void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
   const TimeScale scale = ribbon_scale(step);
   std::int64_t most = 1;
   for (const Ribbon& ribbon : step.ribbons) most = std::max(most, std::abs(ribbon.difference_ns()));
-  painter.setRenderHint(QPainter::Antialiasing);
   const auto edge = [&](bool is_candidate, const traces::Interval& time, bool is_end) {
     const std::int64_t start = alignment_.place(is_candidate, time.start_ns);
     return lane_left() + axis_.pixel_of(start + (is_end ? time.end_ns - time.start_ns : 0));
@@ -152,18 +155,33 @@ void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
     const double top_right = edge(false, ribbon.baseline, true);
     const double left = edge(true, ribbon.candidate, false);
     const double right = edge(true, ribbon.candidate, true);
-    if (std::max(top_right, right) < lane_left() || std::min(top_left, left) > width()) continue;
+    const auto is_seen = [&](double from, double to) {
+      return to >= lane_left() && from <= width();
+    };
+    if (!is_seen(top_left, top_right) && !is_seen(left, right)) continue;
     const double widest = std::max(top_right - top_left, right - left);
-    if (widest < 1 && top_right < drawn_to) continue;  // beside another in one pixel
-    drawn_to = std::floor(top_right) + 1;
+    const double thickness = widest * row.height / std::hypot(row.height, left - top_left);
     const std::int64_t difference = ribbon.difference_ns();
     const double strength = static_cast<double>(std::abs(difference)) / static_cast<double>(most);
-    painter.setPen(QPen(theme()[Role::strong_line], 1));
-    painter.setBrush(theme().towards_canvas(difference_colour(difference), 0.92 - 0.32 * strength));
+    const QColor fill =
+        theme().towards_canvas(difference_colour(difference), 0.92 - 0.32 * strength);
+    if (widest < kRibbonPixels || thickness < 1) {  // one line for all beside one another
+      if (top_left < drawn_to) continue;
+      drawn_to = top_left + kRibbonPixels;
+      painter.setRenderHint(QPainter::Antialiasing, false);
+      painter.setPen(QPen(fill, 0));
+      painter.drawLine(QPointF(top_left, row.top), QPointF(left, row.top + row.height));
+      continue;
+    }
+    const bool is_outlined = widest >= kLabelPixels && thickness >= kRibbonPixels;
+    painter.setRenderHint(QPainter::Antialiasing, is_outlined);
+    painter.setPen(is_outlined ? QPen(theme()[Role::strong_line], 1) : QPen(Qt::NoPen));
+    painter.setBrush(fill);
     painter.drawPolygon(QPolygonF({{top_left, row.top},
                                    {top_right, row.top},
                                    {right, row.top + row.height},
                                    {left, row.top + row.height}}));
+    if (!is_outlined) continue;
     const QString text = scale.signed_text(difference);
     const double centre = (top_left + top_right + left + right) / 4;
     const double half = figure_width(painter.font(), text) / 2;
@@ -251,7 +269,56 @@ void draw_key(QPainter& painter, QPointF at, const QString& text, QColor colour,
   painter.drawText(at + QPointF(26, 4), text);
 }
 
+// A line with the area between it and `zero` filled. One with more corners than it is wide is drawn in columns: to
+// stroke it takes longer than a frame has.
+void paint_curve(QPainter& painter, const QPolygonF& line, double zero, QColor colour) {
+  const QColor ground = theme().towards_canvas(colour, 0.82);
+  if (static_cast<double>(line.size()) <= line.back().x() - line.front().x()) {
+    QPolygonF filled = line;
+    filled << QPointF(line.back().x(), zero) << QPointF(line.front().x(), zero);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(ground);
+    painter.drawPolygon(filled);
+    painter.setPen(QPen(colour, 1.6));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPolyline(line);
+    return;
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  double low = line.front().y(), high = low;  // of a column, and where the one before it ended
+  for (qsizetype n = 0; n < line.size(); ++n) {
+    const double column = std::floor(line[n].x());
+    low = std::min(low, line[n].y());
+    high = std::max(high, line[n].y());
+    const bool is_last = n + 1 == line.size();
+    const double next = is_last ? column + 1 : std::floor(line[n + 1].x());
+    if (next == column) continue;
+    const double wide = next - column, y = line[n].y();
+    painter.fillRect(QRectF(column, std::min(y, zero), wide, std::abs(y - zero)), ground);
+    painter.fillRect(QRectF(column, low - 1, 1, high - low + 2), colour);
+    painter.fillRect(QRectF(column, y - 1, wide, 2), colour);
+    low = high = y;
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
+}
+
 }  // namespace
+
+QPolygonF CompareCanvas::drift_line() const {
+  QPolygonF line;
+  for (const Alignment::Piece& piece : alignment_.pieces(false, least_piece_ns())) {
+    const traces::Interval seen{std::max(piece.time.start_ns, axis_.start_ns() - piece.by_ns),
+                                std::min(piece.time.end_ns + 1, axis_.end_ns() - piece.by_ns)};
+    if (seen.end_ns <= seen.start_ns) continue;
+    for (const DriftPoint& point : comparison_->step.drift.seen(seen, axis_.ns_per_pixel())) {
+      const double x = lane_left() + axis_.pixel_of(point.at_ns + piece.by_ns);
+      if (line.isEmpty() || x >= line.back().x()) {
+        line << QPointF(x, static_cast<double>(point.drift_ns));
+      }
+    }
+  }
+  return line;
+}
 
 void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const StepComparison& step = comparison_->step;
@@ -272,30 +339,17 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   }
   painter.setClipRect(QRectF(lane_left(), row.top, axis_.width(), row.height));
   painter.setRenderHint(QPainter::Antialiasing);
-  QPolygonF line;
-  for (const Alignment::Piece& piece : alignment_.pieces(false)) {
-    const traces::Interval seen{std::max(piece.time.start_ns, axis_.start_ns() - piece.by_ns),
-                                std::min(piece.time.end_ns + 1, axis_.end_ns() - piece.by_ns)};
-    if (seen.end_ns <= seen.start_ns) continue;
-    for (const DriftPoint& point : step.drift.seen(seen, axis_.ns_per_pixel())) {
-      line << QPointF(x_of(false, point.at_ns), y_of(static_cast<double>(point.drift_ns)));
-    }
-  }
+  QPolygonF line = drift_line();
+  for (QPointF& point : line) point.setY(y_of(point.y()));
   if (line.isEmpty()) return;
   const std::int64_t end = step.drift.end_ns();
   const DriftPoint last_point = step.drift.point(step.drift.size() - 1);
   const QPointF last(x_of(false, last_point.at_ns), y_of(static_cast<double>(end)));
   const QColor colour = theme()[end < 0 ? Role::focus : Role::warn];
-  QPolygonF filled = line;
-  filled << QPointF(line.back().x(), y_of(0)) << QPointF(line.front().x(), y_of(0));
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme().towards_canvas(colour, 0.82));
-  painter.drawPolygon(filled);
+  paint_curve(painter, line, y_of(0), colour);
   painter.setPen(QPen(theme()[Role::strong_line], 1));
   painter.drawLine(QPointF(lane_left(), y_of(0)), QPointF(width(), y_of(0)));
   painter.setPen(QPen(colour, 1.6));
-  painter.setBrush(Qt::NoBrush);
-  painter.drawPolyline(line);
   painter.setBrush(theme()[Role::canvas]);
   painter.drawEllipse(last, 3.5, 3.5);
   painter.setFont(gui::font(Text::secondary_strong));
@@ -436,10 +490,12 @@ CompareCanvas::RowText CompareCanvas::text_of_lane(const Row& row) const {
   const QString& word = is_candidate ? comparison_->sides.candidate : comparison_->sides.baseline;
   if (!is_of_step(row)) {
     const std::int64_t busy = lane.side(is_candidate).busy_ns;
-    return {
-        is_candidate ? word : lane_name(lane.kind), busy > 0 ? duration(busy) : tr("none"), {}};
+    return {is_candidate ? word : lane_name(lane.kind), busy > 0 ? duration(busy) : tr("none"), {}};
   }
-  const bool has_length = comparison_->are_steps_comparable() && &lane == &step.lanes.front();
+  const bool has_length =
+      comparison_->are_steps_comparable() &&
+      (lane.kind == gui::RowKind::phase || arrangement_ == Arrangement::by_instruction ||
+       step.lane(gui::RowKind::phase) == nullptr);
   return {lane.kind == gui::RowKind::phase ? tr("Step, %1").arg(word) : tr("Units, %1").arg(word),
           has_length ? duration(step.side(is_candidate).length_ns()) : QString(),
           {}};

@@ -333,7 +333,7 @@ void CompareView::share_height() {
 void CompareView::end_table_with_row() {
   QMargins margins = table_frame_->contentsMargins();
   const int rows =
-      causes_->height() + margins.bottom() - causes_->horizontalHeader()->height();
+      causes_->height() + margins.bottom() - causes_->horizontalHeader()->sizeHint().height();
   margins.setBottom(std::max(rows, 0) % causes_->verticalHeader()->defaultSectionSize());
   table_frame_->setContentsMargins(margins);
 }

@@ -38,7 +38,10 @@ class TileLayer {
     std::int64_t from, to;
   };
 
-  std::vector<Piece> pieces(const TileRow& row, std::vector<Span>* holes);
+  // `scales` of which there are tiles, best first.
+  std::vector<Piece> pieces(const TileRow& row, const std::vector<double>& scales,
+                            std::vector<Span>* holes);
+  std::vector<double> scales_for(double ns_per_pixel) const;
   std::vector<TileKey> missing(const TileRow& row) const;
 
   TileCache& cache_;

@@ -177,6 +177,11 @@ TEST(Alignment, ByInstructionUnitsBeginTogether) {
     }
     EXPECT_EQ(end, step.side(is_candidate).length_ns());
   }
+  // Far from it what is too short to be seen moves with what is before it.
+  const std::vector<Alignment::Piece> joined = aligned.pieces(true, 4 * kKernelNs);
+  EXPECT_LT(joined.size(), aligned.pieces(true).size());
+  EXPECT_EQ(joined.front().time.start_ns, 0);
+  EXPECT_EQ(joined.back().time.end_ns, step.candidate.length_ns());
   const Alignment by_clock(step, Arrangement::by_clock);
   EXPECT_EQ(by_clock.place(true, 123), 123);
   EXPECT_EQ(by_clock.end_ns(), step.candidate.length_ns());
@@ -337,7 +342,8 @@ TEST(TraceComparison, OfTwoPredictionsNoneIsCalledMeasured) {
   const TraceComparison c = comparison(runs);
   EXPECT_FALSE(c.sides.is_prediction);
   EXPECT_FALSE(c.band);
-  EXPECT_EQ(c.words.lead, QStringLiteral("A step takes 18.50 ms before and 18.50 ms after: 0.0 %."));
+  EXPECT_EQ(c.words.lead,
+            QStringLiteral("A step takes 18.50 ms before and 18.50 ms after: 0.0 %."));
   EXPECT_EQ(c.waterfall.front().label, QStringLiteral("before"));
 }
 
