@@ -33,7 +33,8 @@ struct Run {
   std::int64_t start_ns = 0, end_ns = 0;
 };
 
-bool belongs(const Recording& recording, const Run& run) {
+bool belongs(const Recording& recording, const Run& run, bool numbers_ranks) {
+  if (!numbers_ranks && (!recording.rank || run.ranks.empty())) return false;
   if (recording.rank && run.ranks.contains(*recording.rank)) return false;
   if (recording.world_size != 0 && run.world_size != 0) {
     if (recording.world_size != run.world_size) return false;
@@ -139,7 +140,8 @@ Metadata describe(const std::vector<Recording>& recordings, const std::vector<st
 }
 
 // Indices of each run's recordings by rank, which every recording has afterwards. Runs by time.
-std::vector<std::vector<std::size_t>> group_by_run(std::vector<Recording>& recordings) {
+std::vector<std::vector<std::size_t>> group_by_run(std::vector<Recording>& recordings,
+                                                   bool numbers_ranks) {
   std::vector<std::size_t> by_time(recordings.size());
   std::iota(by_time.begin(), by_time.end(), std::size_t{0});
   std::stable_sort(by_time.begin(), by_time.end(), [&](std::size_t a, std::size_t b) {
@@ -149,7 +151,7 @@ std::vector<std::vector<std::size_t>> group_by_run(std::vector<Recording>& recor
   for (const std::size_t index : by_time) {
     const Recording& recording = recordings[index];
     auto its = std::find_if(runs.begin(), runs.end(),
-                            [&](const Run& run) { return belongs(recording, run); });
+                            [&](const Run& run) { return belongs(recording, run, numbers_ranks); });
     if (its == runs.end()) its = runs.insert(runs.end(), Run{});
     join_run(*its, recording, index);
   }
@@ -306,7 +308,7 @@ Result<std::vector<Trace>> import_kineto(const std::vector<std::string>& paths,
   std::vector<Trace> traces;
   try {
     kineto::join_cycles(recordings);
-    for (const auto& run : kineto::group_by_run(recordings)) {
+    for (const auto& run : kineto::group_by_run(recordings, options.numbers_ranks)) {
       if (options.stop.stop_requested()) return reading_stopped(paths.front());
       traces.push_back(kineto::merge_ranks(recordings, run));
     }

@@ -11,6 +11,10 @@
 
 namespace foreshard::gui {
 
+constexpr traces::Interval later(const traces::Interval& span, std::int64_t ns) {
+  return {span.start_ns + ns, span.end_ns + ns};
+}
+
 class TimeAxis : public QObject {
   Q_OBJECT
  public:

@@ -3,6 +3,9 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "gui/models/base/free_memory.hpp"
@@ -14,9 +17,36 @@
 namespace foreshard::gui {
 namespace {
 
+traces::Interval extent_of(const traces::Trace& trace) {
+  traces::Interval all{std::numeric_limits<std::int64_t>::max(),
+                       std::numeric_limits<std::int64_t>::min()};
+  const auto take = [&](std::int64_t start, std::int64_t end) {
+    all.start_ns = std::min(all.start_ns, start);
+    all.end_ns = std::max(all.end_ns, end);
+  };
+  for (const traces::Event& event : trace.events) take(event.start_ns, event.end_ns);
+  for (const traces::MemoryEvent& event : trace.memory) take(event.time_ns, event.time_ns);
+  return all.start_ns <= all.end_ns ? all : Document().extent;
+}
+
+std::vector<StepSpan> steps_of(const traces::Trace& trace) {
+  std::map<std::int32_t, StepSpan> steps;
+  for (const traces::Step& step : trace.steps) {
+    auto& [number, span] =
+        steps.try_emplace(step.step, StepSpan{step.step, {step.start_ns, step.end_ns}})
+            .first->second;
+    span.start_ns = std::min(span.start_ns, step.start_ns);
+    span.end_ns = std::max(span.end_ns, step.end_ns);
+  }
+  const auto values = std::views::values(steps);
+  return {values.begin(), values.end()};
+}
+
 void derive(Document& document, traces::Trace trace, const std::stop_token& stop = {}) {
   auto shared = std::make_shared<traces::Trace>(std::move(trace));
   document.trace = shared;
+  document.extent = extent_of(*shared);
+  document.steps = steps_of(*shared);
   if (stop.stop_requested()) return;
   document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared, stop));
   if (stop.stop_requested()) return;
@@ -53,14 +83,41 @@ Result<std::optional<OpenPart>> part_of(const std::string& path, traces::Recordi
   return steps == **recorded ? std::nullopt : std::optional(OpenPart{steps, **recorded});
 }
 
+Result<DocumentPtr> made(std::shared_ptr<Document> document, traces::Trace trace,
+                         const traces::ImportOptions& options) {
+  document->source =
+      traces::integer(trace.metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
+  document->detail = detail_of(trace);
+  derive(*document, std::move(trace), options.stop);
+  return_free_memory();
+  if (options.stop.stop_requested()) return traces::reading_stopped(document->path());
+  return document;
+}
+
 }  // namespace
 
 std::optional<Plan> Document::plan() const {
   if (!trace) return std::nullopt;
   const auto text = trace->metadata.find("plan");
   if (text == trace->metadata.end() || text->second.empty()) return std::nullopt;
-  const Result<Plan> plan = parse_plan(text->second, path);
+  const Result<Plan> plan = parse_plan(text->second, path());
   return plan ? std::optional(*plan) : std::nullopt;
+}
+
+traces::Interval Document::steady_step() const {
+  return steps.empty() ? extent : steps.back().span;
+}
+
+const StepSpan* Document::step_at(std::int64_t ns) const {
+  if (steps.empty()) return nullptr;
+  const auto after = std::ranges::upper_bound(
+      steps, ns, {}, [](const StepSpan& one) { return one.span.start_ns; });
+  return after == steps.begin() ? &*after : &*std::prev(after);
+}
+
+const StepSpan* Document::step(std::int32_t number) const {
+  const auto found = std::ranges::lower_bound(steps, number, {}, &StepSpan::number);
+  return found == steps.end() || found->number != number ? nullptr : &*found;
 }
 
 Result<DocumentPtr> open_document(const std::string& path, const traces::ImportOptions& options) {
@@ -72,17 +129,56 @@ Result<DocumentPtr> open_document(const std::string& path, const traces::ImportO
   Result<traces::Trace> trace = traces::read_trace(path, options, accepted);
   if (!trace) return tl::unexpected(trace.error());
   auto document = std::make_shared<Document>();
-  document->path = path;
+  document->files = {path};
   document->title = QString::fromStdString(std::filesystem::path(path).filename().string());
   document->kind = *kind;
   document->part = *part;
-  document->source =
-      traces::integer(trace->metadata, "predicted", 0) == 1 ? Source::predicted : Source::measured;
-  document->detail = detail_of(*trace);
-  derive(*document, std::move(*trace), options.stop);
-  return_free_memory();
-  if (options.stop.stop_requested()) return traces::reading_stopped(path);
-  return document;
+  return made(std::move(document), std::move(*trace), options);
+}
+
+Result<std::vector<DocumentPtr>> open_ranks(const std::vector<std::string>& files,
+                                            traces::ImportOptions options) {
+  options.numbers_ranks = false;
+  Result<std::vector<traces::Trace>> runs = traces::import_kineto(files, options);
+  if (!runs) return tl::unexpected(runs.error());
+  std::vector<DocumentPtr> documents;
+  for (traces::Trace& run : *runs) {
+    auto document = std::make_shared<Document>();
+    const QStringList its = QString::fromStdString(run.metadata["files"]).split(QLatin1Char('\n'));
+    for (const QString& file : its) document->files.push_back(file.toStdString());
+    const std::filesystem::path first(document->path());
+    document->title = QString::fromStdString(first.filename().string());
+    if (its.size() > 1) {
+      const auto folder = std::filesystem::absolute(first).parent_path().filename().string();
+      document->title = QCoreApplication::translate("foreshard::gui::Document", "%1, %2 files")
+                            .arg(QString::fromStdString(folder))
+                            .arg(its.size());
+    }
+    document->kind = traces::RecordingKind::kineto;
+    Result<DocumentPtr> finished = made(std::move(document), std::move(run), options);
+    if (!finished) return tl::unexpected(finished.error());
+    documents.push_back(*std::move(finished));
+  }
+  return documents;
+}
+
+bool are_ranks_of_one_run(const Document& a, const Document& b) {
+  constexpr std::int64_t kMostApartNs = 60'000'000'000;  // clocks of different machines
+  const auto number = [](const Document& of, const char* key) {
+    return traces::integer(of.trace->metadata, key, 0);
+  };
+  const auto& ranks = b.analysis->ranks;
+  const bool shares_ranks = std::ranges::any_of(a.analysis->ranks, [&](const auto& one) {
+    return std::ranges::find(ranks, one.rank, &profiler::RankAnalysis::rank) != ranks.end();
+  });
+  const auto begin = [&](const Document& of) {
+    return of.extent.start_ns + number(of, "clock_origin_ns");
+  };
+  const auto length = [](const Document& of) { return of.extent.end_ns - of.extent.start_ns; };
+  return a.kind == traces::RecordingKind::kineto && b.kind == a.kind && !shares_ranks &&
+         number(a, "ranks") == number(b, "ranks") && number(a, "ranks") > 1 &&
+         begin(a) - kMostApartNs <= begin(b) + length(b) &&
+         begin(b) - kMostApartNs <= begin(a) + length(a);
 }
 
 DocumentPtr make_document(traces::Trace trace, Source source, QString title, QString detail) {

@@ -24,15 +24,21 @@ Loader::~Loader() {
 }
 
 void Loader::open(const std::string& path, const Steps& steps) {
-  queue_.insert(std::ranges::find_if(queue_, &Request::is_quiet), {path, steps, false});
+  queue_.insert(std::ranges::find_if(queue_, &Request::is_quiet), {{path}, steps});
+  start_next();
+}
+
+void Loader::open_ranks(std::vector<std::string> files) {
+  queue_.insert(std::ranges::find_if(queue_, &Request::is_quiet), {std::move(files), {}, true});
   start_next();
 }
 
 void Loader::reload(const Document& document, bool quietly) {
-  const bool is_waiting = std::ranges::find(queue_, document.path, &Request::path) != queue_.end();
+  const bool is_waiting =
+      std::ranges::find(queue_, document.files, &Request::files) != queue_.end();
   if (quietly && is_waiting) return;
   const Steps steps = document.part ? Steps(document.part->steps) : std::nullopt;
-  queue_.push_back({document.path, steps, quietly});
+  queue_.push_back({document.files, steps, document.files.size() > 1, quietly});
   start_next();
 }
 
@@ -48,14 +54,15 @@ void Loader::cancel() {
 
 Loading Loader::loading() const {
   if (!is_reading_) return {};
-  return {QString::fromStdString(std::filesystem::path(request_.path).filename().string()),
+  return {QString::fromStdString(std::filesystem::path(request_.files.front()).filename().string()),
           progress_->done, progress_->total, static_cast<int>(queue_.size()),
           progress_->counts_events};
 }
 
 Loader::Outcome Loader::read(const Request& request, Progress& progress,
                              const std::stop_token& stop) {
-  const auto kind = traces::recording_kind(request.path, traces::every_recording().expected);
+  const auto kind =
+      traces::recording_kind(request.files.front(), traces::every_recording().expected);
   progress.counts_events =
       kind && (*kind == traces::RecordingKind::fst || *kind == traces::RecordingKind::nsys);
   traces::ImportOptions options;
@@ -65,7 +72,10 @@ Loader::Outcome Loader::read(const Request& request, Progress& progress,
   };
   options.stop = stop;
   options.steps = request.steps;
-  return open_document(request.path, options);
+  if (request.is_of_ranks) return foreshard::gui::open_ranks(request.files, options);
+  const Result<DocumentPtr> document = open_document(request.files.front(), options);
+  if (!document) return tl::unexpected(document.error());
+  return std::vector{*document};
 }
 
 void Loader::start_next() {
@@ -91,9 +101,9 @@ void Loader::take(Outcome outcome) {
   is_reading_ = false;
   const bool was_quiet = request_.is_quiet;
   if (outcome) {
-    Q_EMIT opened(*outcome);
+    for (const DocumentPtr& document : *outcome) Q_EMIT opened(document);
   } else if (!was_quiet) {
-    if (outcome.error().file.empty()) outcome.error().file = request_.path;
+    if (outcome.error().file.empty()) outcome.error().file = request_.files.front();
     Q_EMIT failed(outcome.error());
   }
   start_next();

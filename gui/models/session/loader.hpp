@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "gui/models/session/document.hpp"
 
@@ -33,6 +34,7 @@ class Loader : public QObject {
 
   // Files come in the order in which they were asked for, but those that are followed wait for the others.
   void open(const std::string& path, const Steps& steps = {});
+  void open_ranks(std::vector<std::string> files);  // of PyTorch's profiler: a document of each run
   // `quietly`: of a recording that is followed; its failure is no news, as it may be just being written. It is read
   // once more, however often it grows while others are read.
   void reload(const Document& document, bool quietly);
@@ -50,15 +52,16 @@ class Loader : public QObject {
 
  private:
   struct Request {
-    std::string path;
+    std::vector<std::string> files;
     Steps steps;
+    bool is_of_ranks = false;
     bool is_quiet = false;
   };
   struct Progress {
     std::atomic<std::int64_t> done{0}, total{0};
     std::atomic<bool> counts_events{false};
   };
-  using Outcome = Result<DocumentPtr>;
+  using Outcome = Result<std::vector<DocumentPtr>>;
 
   static Outcome read(const Request& request, Progress& progress, const std::stop_token& stop);
   void start_next();

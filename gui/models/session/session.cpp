@@ -1,13 +1,21 @@
 #include "gui/models/session/session.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "gui/models/timeline/same_event.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+// Of its step with the number of `step`, else of its last, else of everything.
+std::int64_t start_of(const Document& document, const StepSpan* step) {
+  const StepSpan* its = step == nullptr ? nullptr : document.step(step->number);
+  return its == nullptr ? document.steady_step().start_ns : its->span.start_ns;
+}
+
+}  // namespace
 
 Session::Session(QObject* parent) : QObject(parent) {
   connect(&selection_, &Selection::event_changed, this, &Session::follow_selection);
@@ -21,6 +29,7 @@ void Session::add(DocumentPtr document) {
   documents_.push_back(std::move(document));
   Q_EMIT documents_changed();
   set_current(static_cast<int>(documents_.size()) - 1);
+  axis_.show(steady_step());
 }
 
 void Session::replace(int index, DocumentPtr document) {
@@ -34,17 +43,18 @@ void Session::replace(int index, DocumentPtr document) {
   place = std::move(document);
   Q_EMIT documents_changed();
   if (index == current_) {
-    measure();
+    choose_rank();
+    axis_.set_bounds(everything());
     Q_EMIT current_changed();
   }
   selection_.select(selected);
 }
 
 void Session::close(int index) {
+  selection_.clear();
   documents_.erase(documents_.begin() + index);
   const int last = static_cast<int>(documents_.size()) - 1;
   const int next = current_ > index || current_ > last ? current_ - 1 : current_;
-  selection_.clear();
   current_ = -2;  // whichever is current now is another one
   Q_EMIT documents_changed();
   set_current(next);
@@ -69,9 +79,17 @@ void Session::choose_rank() {
 
 void Session::set_current(int index) {
   if (index == current_) return;
+  std::optional<traces::Interval> window;
+  if (current() != nullptr && index >= 0) {
+    const std::int64_t shift = -offset_ns(index);
+    window = later(axis_.window(), shift);
+    if (const auto& range = selection_.range()) selection_.set_range(later(*range, shift));
+  }
   current_ = index;
-  measure();
-  if (current() != nullptr) axis_.show(steady_step());
+  if (current() != nullptr) choose_rank();
+  axis_.set_bounds(everything());
+  if (current() != nullptr)
+    axis_.show(window && traces::overlap({*window}, {everything()}) > 0 ? *window : steady_step());
   Q_EMIT current_changed();
 }
 
@@ -90,37 +108,50 @@ DocumentPtr Session::what_if() const {
   return nullptr;
 }
 
-void Session::measure() {
-  everything_ = {0, 1'000'000'000};
-  const DocumentPtr document = current();
-  if (document == nullptr) return;
-  choose_rank();
-  traces::Interval all{std::numeric_limits<std::int64_t>::max(),
-                       std::numeric_limits<std::int64_t>::min()};
-  const auto take = [&](std::int64_t start, std::int64_t end) {
-    all.start_ns = std::min(all.start_ns, start);
-    all.end_ns = std::max(all.end_ns, end);
-  };
-  for (const traces::Event& event : document->trace->events) take(event.start_ns, event.end_ns);
-  for (const traces::MemoryEvent& event : document->trace->memory)
-    take(event.time_ns, event.time_ns);
-  if (all.start_ns <= all.end_ns) everything_ = all;
-  axis_.set_bounds(everything_);
-}
-
 traces::Interval Session::steady_step() const {
   const DocumentPtr document = current();
-  if (document == nullptr || document->trace->steps.empty()) return everything();
-  const auto& steps = document->trace->steps;
-  const auto last = std::max_element(steps.begin(), steps.end(),
-                                     [](const auto& a, const auto& b) { return a.step < b.step; });
-  traces::Interval window{last->start_ns, last->end_ns};
-  for (const traces::Step& step : steps) {
-    if (step.step != last->step) continue;
-    window.start_ns = std::min(window.start_ns, step.start_ns);
-    window.end_ns = std::max(window.end_ns, step.end_ns);
-  }
-  return window;
+  return document == nullptr ? Document().extent : document->steady_step();
+}
+
+traces::Interval Session::everything() const {
+  const DocumentPtr document = current();
+  return document == nullptr ? Document().extent : document->extent;
+}
+
+void Session::align_by(AlignBy what) {
+  if (std::exchange(aligned_by_, what) != what) Q_EMIT alignment_changed();
+}
+
+std::int64_t Session::offset_ns(int index) const {
+  const DocumentPtr shown = current();
+  if (shown == nullptr) return 0;
+  return offset_ns(*documents_.at(static_cast<std::size_t>(index)),
+                   shown->step_at(axis_.ns_at(axis_.width() / 2)));
+}
+
+traces::Interval Session::span(EventId id) const {
+  return later(own_span(id), offset_ns(id.document));
+}
+
+traces::Interval Session::span_there(EventId id) const {
+  const DocumentPtr shown = current();
+  const Document& document = *documents_.at(static_cast<std::size_t>(id.document));
+  const StepSpan* its = document.step_at(own_span(id).start_ns);
+  const StepSpan* step = its == nullptr ? nullptr : shown->step(its->number);
+  if (step == nullptr && !shown->steps.empty()) step = &shown->steps.back();
+  return later(own_span(id), offset_ns(document, step));
+}
+
+traces::Interval Session::own_span(EventId id) const {
+  const traces::Trace& trace = *documents_.at(static_cast<std::size_t>(id.document))->trace;
+  const traces::Event& event = trace.events[static_cast<std::size_t>(id.event)];
+  return {event.start_ns, event.end_ns};
+}
+
+// Where `step` is the current document's.
+std::int64_t Session::offset_ns(const Document& document, const StepSpan* step) const {
+  if (aligned_by_ == AlignBy::clock || &document == current().get()) return 0;
+  return start_of(*current(), step) - start_of(document, step);
 }
 
 }  // namespace foreshard::gui

@@ -71,6 +71,15 @@ void WhatIf::start_from(WhatIfSettings settings) {
   dragged_from_.reset();
   is_moved_ = false;
   take(std::move(settings));
+  Q_EMIT started();
+}
+
+void WhatIf::rebase(WhatIfSettings settings) {
+  if (why_nothing_.isEmpty()) keep(settings_);
+  why_nothing_.clear();
+  start_ = settings;
+  is_moved_ = true;
+  take(std::move(settings));
 }
 
 void WhatIf::start_from_nothing(const QString& why) {
@@ -89,6 +98,7 @@ void WhatIf::start_from_nothing(const QString& why) {
   Q_EMIT outcome_changed();
   Q_EMIT surroundings_changed();
   Q_EMIT busy_changed();
+  Q_EMIT started();
 }
 
 void WhatIf::start_from_trace(std::shared_ptr<const traces::Trace> trace, const QString& title) {

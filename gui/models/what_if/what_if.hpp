@@ -36,12 +36,15 @@ class WhatIf : public QObject {
 
   // Starts anew from there: what is changed and reset is counted from it.
   void start_from(WhatIfSettings settings);
+  // The same, so that it can be undone.
+  void rebase(WhatIfSettings settings);
   // From the run of a trace, whose costs are fitted off the window's thread.
   void start_from_trace(std::shared_ptr<const traces::Trace> trace, const QString& title);
   // Without an answer, until something is changed or another start made.
   void start_from_nothing(const QString& why);
   // Why there is no answer; empty where there is one.
   const QString& why_nothing() const { return why_nothing_; }
+  bool is_starting() const { return starting_.is_busy(); }  // costs are being fitted
   const WhatIfSettings& start() const { return start_; }
   const WhatIfSettings& settings() const { return settings_; }
 
@@ -88,6 +91,7 @@ class WhatIf : public QObject {
   bool is_busy() const;
 
  Q_SIGNALS:
+  void started();  // anew, with or without an answer
   void settings_changed();
   void outcome_changed();
   void outdated_changed();

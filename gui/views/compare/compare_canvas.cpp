@@ -255,7 +255,7 @@ TileCache::Fill CompareCanvas::tile_fill() const {
 }
 
 void CompareCanvas::add_tiles(const Strip& strip, std::vector<TileRow>& tiles) const {
-  const PixelGrid shown = PixelGrid::of(axis_, devicePixelRatioF());
+  const PixelGrid shown = PixelGrid::of(axis_, devicePixelRatioF(), axis_.bounds().start_ns);
   for (const Alignment::Piece& piece : alignment_.pieces(strip.is_candidate, least_piece_ns())) {
     const std::int64_t start = shown.pixel(piece.time.start_ns);
     const std::int64_t by = shown.pixel(piece.time.start_ns + piece.by_ns) - start;

@@ -33,8 +33,8 @@ namespace {
 constexpr int kLeastWithWaterfall = 880;  // the view's width
 
 bool has_requests(const Document& document) {
-  return !document.path.empty() && (document.kind == traces::RecordingKind::snapshot ||
-                                    document.kind == traces::RecordingKind::event_list);
+  return !document.path().empty() && (document.kind == traces::RecordingKind::snapshot ||
+                                      document.kind == traces::RecordingKind::event_list);
 }
 
 }  // namespace
@@ -241,7 +241,7 @@ std::optional<ComparedDocuments> CompareView::wanted_documents() {
     const auto found = same != documents.end()
                            ? same
                            : std::ranges::find_if(documents, [&](const DocumentPtr& one) {
-                               return one->path == wanted->path && one->title == wanted->title &&
+                               return one->path() == wanted->path() && one->title == wanted->title &&
                                       one->source == wanted->source;
                              });
     return found == documents.end() ? -1 : static_cast<int>(found - documents.begin());
@@ -307,7 +307,7 @@ void CompareView::fill_files(const ComparedDocuments& shown) {
     box->clear();
     for (const DocumentPtr& document : session().documents()) {
       box->addItem(document->title);
-      box->setItemData(box->count() - 1, QString::fromStdString(document->path), Qt::ToolTipRole);
+      box->setItemData(box->count() - 1, QString::fromStdString(document->path()), Qt::ToolTipRole);
     }
     box->setCurrentIndex(is_candidate ? shown.candidate : shown.baseline);
     box->setToolTip(box->currentText());
@@ -360,7 +360,7 @@ void CompareView::request(const std::optional<StepChoice>& choice) {
                    rank = session().selection().rank(), known = comparison_]() -> Answer {
     Answer answer;
     if (has_requests(*baseline) && has_requests(*candidate)) {
-      const auto histories = compare_history_files(baseline->path, candidate->path);
+      const auto histories = compare_history_files(baseline->path(), candidate->path());
       if (histories) {
         answer.histories = words_of(*histories);
       } else {

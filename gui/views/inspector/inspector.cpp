@@ -204,14 +204,14 @@ void Inspector::fit(traces::Interval interval) {
 }
 
 void Inspector::fit_event() {
-  if (const traces::EventPointer event = selected_event()) fit({event->start_ns, event->end_ns});
+  if (selected_event() != nullptr) fit(session_.span_there(*session_.selection().event()));
 }
 
 void Inspector::mark_event() {
-  const traces::EventPointer event = selected_event();
-  if (event == nullptr) return;
+  if (selected_event() == nullptr) return;
   const auto tolerance = kSameMarkPixels * session_.axis().ns_per_pixel();
-  session_.selection().toggle_mark(event->start_ns, static_cast<std::int64_t>(tolerance));
+  session_.selection().toggle_mark(session_.span(*session_.selection().event()).start_ns,
+                                   static_cast<std::int64_t>(tolerance));
 }
 
 QString Inspector::as_text() const {

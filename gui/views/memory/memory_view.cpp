@@ -269,7 +269,7 @@ void MemoryView::find_what_would_lower() {
   ChangesQuestion question;
   question.source = source_of(*document);
   question.rank = memory_->curve()->rank();
-  question.path = document->path;
+  question.path = document->path();
   question.kind = document->kind;
   if (document->run != nullptr) question.job = document->run->job;
   changes_->ask(std::move(question));

@@ -24,6 +24,7 @@ constexpr double kNarrowest = 56;
 
 QString chip_title(const Document& document) {
   if (document.detail.isEmpty()) return document.title;
+  if (document.source == Source::what_if) return document.detail;  // its title is its source's word
   return document.detail + QStringLiteral(" · ") + document.title;
 }
 
@@ -198,9 +199,11 @@ bool DocumentChips::event(QEvent* event) {
     QToolTip::hideText();
   } else {
     const Document& document = *session_.documents()[static_cast<std::size_t>(index)];
+    QStringList paths;
+    for (const std::string& file : document.files) paths << QString::fromStdString(file);
     QToolTip::showText(
         help->globalPos(),
-        document.path.empty() ? chip_title(document) : QString::fromStdString(document.path), this);
+        document.files.empty() ? chip_title(document) : paths.join(QLatin1Char('\n')), this);
   }
   return true;
 }

@@ -25,7 +25,7 @@ void MainWindow::show_example() {
   for (const char* name : {"measured.fst.gz", "predicted.fst.gz"}) {
     const QString file = example_->filePath(QLatin1String(name));
     if (QFile::copy(QStringLiteral(":/example/") + QLatin1String(name), file)) {
-      read(file.toStdString());
+      read({file.toStdString()});
     }
   }
   notice_->show_notice(
@@ -44,7 +44,7 @@ void MainWindow::close_example() {
   if (example_ == nullptr) return;
   const auto& documents = session_.documents();
   for (int n = static_cast<int>(documents.size()) - 1; n >= 0; --n) {
-    if (is_of_example(documents[static_cast<std::size_t>(n)]->path)) session_.close(n);
+    if (is_of_example(documents[static_cast<std::size_t>(n)]->path())) session_.close(n);
   }
   example_.reset();
   notice_->hide();

@@ -4,6 +4,7 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QKeyEvent>
+#include <QMessageBox>
 #include <QScopedValueRollback>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -37,8 +38,6 @@ constexpr QSize kSmallestWindow(1000, 640);
 MainWindow::MainWindow(bool remembers, QWidget* parent)
     : QMainWindow(parent),
       remembered_(remembers),
-      offers_(
-          this, [this](const PartOffer& found) { offer(found); }, [] {}),
       timeline_(new TimelineView(session_)),
       what_if_(new WhatIfView(session_)),
       views_{timeline_, new MemoryView(session_), what_if_, new CompareView(session_)} {
@@ -125,7 +124,7 @@ void MainWindow::refresh_view() {
 }
 
 bool MainWindow::is_busy() const {
-  return loader_.is_busy() || offers_.is_busy() || current_view()->is_busy() ||
+  return loader_.is_busy() || offers_made_ > 0 || current_view()->is_busy() ||
          inspector_->is_busy() || search_.is_busy() ||
          (results_dock_->isVisible() && results_->is_busy());
 }
@@ -137,7 +136,18 @@ void MainWindow::refresh_status() {
   setWindowTitle(document ? tr("%1 - Foreshard").arg(document->title) : tr("Foreshard"));
 }
 
+// A plan file whose changes would be lost is asked about; what was only tried out is not.
+bool MainWindow::may_close() {
+  if (!what_if_->has_unsaved_changes()) return true;
+  QMessageBox question(QMessageBox::Question, tr("Foreshard"),
+                       tr("%1 was changed and not saved.").arg(what_if_->plan_file()),
+                       QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+  const int answer = question.exec();
+  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && what_if_->save());
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!may_close()) return event->ignore();
   loader_.cancel();
   remember_layout();
   QMainWindow::closeEvent(event);

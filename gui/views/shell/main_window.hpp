@@ -4,11 +4,11 @@
 
 #include <QMainWindow>
 #include <QTemporaryDir>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "gui/models/base/newest_result.hpp"
 #include "gui/models/session/growing_files.hpp"
 #include "gui/models/session/loader.hpp"
 #include "gui/models/session/part_offer.hpp"
@@ -67,11 +67,11 @@ class MainWindow : public QMainWindow {
   // Whether what is shown is not all there yet.
   bool is_busy() const;
 
-  // By content; a file that is open already is read again. Asks where it does not fit into memory.
-  void open(const QString& path, const Loader::Steps& steps = {});
-  void open(const QStringList& paths);
-  void open_part(const QString& path);                                  // asks which steps
-  void read(const std::string& path, const Loader::Steps& steps = {});  // without asking
+  // By content; a file that is open already is read again. Asks for those that do not fit into memory together.
+  void open(const QStringList& paths, const Loader::Steps& steps = {});
+  void open_part(const QString& path);  // asks which steps
+  // Without asking. What PyTorch's profiler wrote for the ranks of one run becomes one document.
+  void read(const std::vector<std::string>& paths, const Loader::Steps& steps = {});
   // What somebody who starts the viewer for the first time sees; nothing later on.
   void greet();
   void show_example();
@@ -96,6 +96,8 @@ class MainWindow : public QMainWindow {
   void connect_session();
   void connect_loader();
 
+  bool may_close();
+
   void refresh_view();  // after another view, or other documents
   void refresh_status();
   void refresh_notice();  // of the current document
@@ -105,6 +107,7 @@ class MainWindow : public QMainWindow {
   void remember_layout();
   void restore_layout();
   void read_plan(const std::string& path);
+  void read_plans();
   void close_example();
   bool is_of_example(const std::string& path) const;
   void say(const Error& error);
@@ -113,7 +116,9 @@ class MainWindow : public QMainWindow {
   void ask_for_files();
   void ask_for_folder();
   void ask_for_part();
-  void offer(const PartOffer& offer);
+  void ask_for_part_of(const std::string& path, std::int64_t free_bytes);
+  void offer_next();
+  void offer_one_run(const Document& document);
   void reload();
   void follow_end();
   void fit_selection();
@@ -127,7 +132,10 @@ class MainWindow : public QMainWindow {
   Session session_;
   Search search_{session_};
   Loader loader_;
-  NewestResult<PartOffer> offers_;
+  std::vector<std::string> plans_;  // that wait for the recordings before them
+  std::deque<PartOffer> offers_;    // that wait for the answer to another
+  int offers_made_ = 0;             // by a worker
+  bool is_offering_ = false;        // by a notice
   GrowingFiles growing_;
   TimelineView* timeline_;
   WhatIfView* what_if_;

@@ -76,6 +76,8 @@ void MainWindow::connect_actions() {
     remembered_.set_critical_path(shows);
   });
   a.critical_path->setChecked(remembered_.critical_path());
+  connect(a.align_steps, &QAction::toggled, this,
+          [this](bool aligns) { session_.align_by(aligns ? AlignBy::step : AlignBy::clock); });
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
@@ -91,7 +93,7 @@ void MainWindow::connect_actions() {
   on(a.quit, [] { QApplication::closeAllWindows(); });
   connect(empty_, &EmptyPage::open_asked, this, &MainWindow::ask_for_files);
   connect(empty_, &EmptyPage::plan_asked, this, [this] { choose_view(kWhatIfView); });
-  connect(empty_, &EmptyPage::recent_asked, this, [this](const QString& file) { open(file); });
+  connect(empty_, &EmptyPage::recent_asked, this, [this](const QString& file) { open({file}); });
 }
 
 void MainWindow::connect_appearance() {
@@ -143,7 +145,7 @@ void MainWindow::connect_session() {
     for (const DocumentPtr& document : session_.documents()) {
       const bool is_recording =
           document->kind == traces::RecordingKind::fst && !document->trace->complete;
-      if (is_recording && !document->path.empty()) growing.push_back(document->path);
+      if (is_recording && !document->path().empty()) growing.push_back(document->path());
     }
     growing_.watch(growing);
     refresh_view();
@@ -171,10 +173,9 @@ void MainWindow::connect_session() {
 void MainWindow::fit_selection() {
   const auto& id = session_.selection().event();
   if (!id) return;
-  const Document& document = *session_.documents().at(static_cast<std::size_t>(id->document));
-  const traces::Event& event = document.trace->events[static_cast<std::size_t>(id->event)];
-  const std::int64_t margin = std::max<std::int64_t>(1, (event.end_ns - event.start_ns) / 10);
-  session_.axis().show({event.start_ns - margin, event.end_ns + margin});
+  const traces::Interval span = session_.span_there(*id);
+  const std::int64_t margin = std::max<std::int64_t>(1, (span.end_ns - span.start_ns) / 10);
+  session_.axis().show({span.start_ns - margin, span.end_ns + margin});
 }
 
 void MainWindow::open_window() {

@@ -3,9 +3,11 @@
 #include <QDropEvent>
 #include <QFileDialog>
 #include <QMimeData>
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
+#include "gui/models/base/in_background.hpp"
 #include "gui/models/session/memory_need.hpp"
 #include "gui/models/session/sentences.hpp"
 #include "gui/views/shell/main_window.hpp"
@@ -28,9 +30,24 @@ QStringList dropped_files(const QMimeData& data) {
 }
 
 // However their paths are written.
-bool are_of_one_file(const Document& a, const Document& b) {
+bool is_one_file(const std::string& a, const std::string& b) {
   std::error_code error;
-  return a.path == b.path || std::filesystem::equivalent(a.path, b.path, error);
+  return a == b || std::filesystem::equivalent(a, b, error);
+}
+
+bool has_file(const std::vector<std::string>& files, const std::string& file) {
+  return std::ranges::any_of(files, [&](const std::string& one) { return is_one_file(one, file); });
+}
+
+bool share_a_file(const Document& a, const Document& b) {
+  return std::ranges::any_of(a.files,
+                             [&](const std::string& file) { return has_file(b.files, file); });
+}
+
+bool is_of_profiler(const std::string& path) {
+  std::error_code error;
+  return !std::filesystem::is_directory(path, error) &&
+         traces::recording_kind(path, "") == traces::RecordingKind::kineto;
 }
 
 }  // namespace
@@ -49,37 +66,61 @@ void MainWindow::connect_loader() {
                                              : 0);
   });
   connect(&loader_, &Loader::finished, loading_, &NoticeBar::hide);
+  connect(&loader_, &Loader::finished, this, &MainWindow::read_plans);
   connect(&loader_, &Loader::opened, this, &MainWindow::take);
   connect(&loader_, &Loader::failed, this, &MainWindow::say);
   connect(&growing_, &GrowingFiles::grew, this, [this](const std::string& path) {
     for (const DocumentPtr& document : session_.documents()) {
-      if (document->path == path) return loader_.reload(*document, true);
+      if (document->path() == path) return loader_.reload(*document, true);
     }
   });
   connect(part_, &PartBar::part_wanted, this,
-          [this](const std::string& path, traces::StepRange steps) { read(path, steps); });
-  connect(part_, &PartBar::all_wanted, this, [this](const std::string& path) { read(path); });
+          [this](const std::string& path, traces::StepRange steps) { read({path}, steps); });
+  connect(part_, &PartBar::all_wanted, this, [this](const std::string& path) { read({path}); });
+  connect(part_, &PartBar::answered, this, &MainWindow::offer_next);
+  connect(notice_, &NoticeBar::closed, this, &MainWindow::offer_next);
 }
 
-void MainWindow::open(const QString& path, const Loader::Steps& steps) {
-  const std::string name = path.toStdString();
-  const std::int64_t free = available_memory().value_or(0);
-  if (steps || too_large_text(estimated_memory(name), free).isEmpty()) return read(name, steps);
-  offers_.request([name, free] { return offer_part(name, free); });
-}
-
-void MainWindow::open(const QStringList& paths) {
-  for (const QString& path : paths) open(path);
+void MainWindow::open(const QStringList& paths, const Loader::Steps& steps) {
+  const std::int64_t all_free = available_memory().value_or(0);
+  std::int64_t free = all_free;
+  std::vector<std::string> fitting;
+  for (const QString& path : paths) {
+    const std::string name = path.toStdString();
+    const std::int64_t needed = estimated_memory(name);
+    if (all_free > 0 && !steps && needed > free) {
+      ask_for_part_of(name, std::max<std::int64_t>(free, 1));
+    } else {
+      fitting.push_back(name);
+      free -= needed;
+    }
+  }
+  read(fitting, steps);
 }
 
 void MainWindow::open_part(const QString& path) {
-  offers_.request([name = path.toStdString(), free = available_memory().value_or(0)] {
-    return offer_part(name, free);
+  ask_for_part_of(path.toStdString(), available_memory().value_or(0));
+}
+
+void MainWindow::ask_for_part_of(const std::string& path, std::int64_t free_bytes) {
+  ++offers_made_;
+  in_background([path, free_bytes] {
+    return offer_part(path, free_bytes);
+  }).then(this, [this](const QFuture<PartOffer>& made) {
+    --offers_made_;
+    if (auto offer = result_of(made)) offers_.push_back(*std::move(offer));
+    if (part_->isHidden() && !is_offering_) offer_next();
   });
 }
 
-void MainWindow::offer(const PartOffer& offer) {
+// One question at a time.
+void MainWindow::offer_next() {
+  is_offering_ = false;
+  if (offers_.empty()) return;
+  const PartOffer offer = std::move(offers_.front());
+  offers_.pop_front();
   if (offer.recorded) return part_->ask(offer);
+  is_offering_ = true;
   has_warnings_ = false;
   const QString too_large = too_large_text(offer.needed_bytes, offer.free_bytes);
   const QString no_part = no_part_text(offer);
@@ -87,13 +128,31 @@ void MainWindow::offer(const PartOffer& offer) {
   notice_->show_notice(Role::warn, too_large + QLatin1Char(' ') + no_part,
                        {{tr("Open it nevertheless"), [this, path = offer.path] {
                            notice_->hide();
-                           read(path);
+                           read({path});
+                           offer_next();
                          }}});
 }
 
-void MainWindow::read(const std::string& path, const Loader::Steps& steps) {
-  if (is_any_plan(path)) return read_plan(path);
-  loader_.open(path, steps);
+void MainWindow::read(const std::vector<std::string>& paths, const Loader::Steps& steps) {
+  std::vector<std::string> of_ranks;
+  for (const std::string& path : paths) {
+    if (!steps && is_of_profiler(path) && !has_file(of_ranks, path)) of_ranks.push_back(path);
+  }
+  for (const std::string& path : paths) {
+    if (is_any_plan(path)) {
+      plans_.push_back(path);
+    } else if (of_ranks.size() < 2 || !has_file(of_ranks, path)) {
+      loader_.open(path, steps);
+    } else if (path == of_ranks.front()) {
+      loader_.open_ranks(of_ranks);
+    }
+  }
+  if (!loader_.is_busy()) read_plans();
+}
+
+// On the question of what is shown then.
+void MainWindow::read_plans() {
+  for (const std::string& path : std::exchange(plans_, {})) read_plan(path);
 }
 
 void MainWindow::read_plan(const std::string& path) {
@@ -110,21 +169,46 @@ void MainWindow::say(const Error& error) {
 }
 
 void MainWindow::take(DocumentPtr document) {
-  if (!is_of_example(document->path)) close_example();
-  std::error_code error;
-  const auto whole = std::filesystem::absolute(document->path, error);
-  if (!is_of_example(document->path))
-    remembered_.add_recent(QString::fromStdString(error ? document->path : whole.string()));
+  if (!is_of_example(document->path())) {
+    close_example();
+    for (const std::string& file : document->files) {
+      std::error_code error;
+      const auto whole = std::filesystem::absolute(file, error);
+      remembered_.add_recent(QString::fromStdString(error ? file : whole.string()));
+    }
+  }
   const auto& documents = session_.documents();
-  for (std::size_t n = 0; n < documents.size(); ++n) {
-    if (!are_of_one_file(*documents[n], *document)) continue;
-    if (noticed_ == documents[n].get()) noticed_ = document.get();
-    session_.replace(static_cast<int>(n), document);
-    if (actions_->follow->isChecked()) follow_end();
+  const auto is_same = [&](const DocumentPtr& one) { return share_a_file(*one, *document); };
+  const auto same = std::ranges::find_if(documents, is_same);
+  if (same == documents.end()) {
+    session_.add(document);
+    show_situation(*document);
+    return offer_one_run(*document);
+  }
+  const auto place = static_cast<int>(same - documents.begin());
+  if (noticed_ == same->get()) noticed_ = document.get();
+  session_.replace(place, document);
+  for (int n = static_cast<int>(documents.size()) - 1; n > place; --n) {
+    if (is_same(documents[static_cast<std::size_t>(n)])) session_.close(n);
+  }
+  if (actions_->follow->isChecked()) follow_end();
+}
+
+// Ranks of one run whose files were opened one after the other are two documents until somebody wants one.
+void MainWindow::offer_one_run(const Document& document) {
+  for (const DocumentPtr& other : session_.documents()) {
+    if (!are_ranks_of_one_run(*other, document)) continue;
+    std::vector<std::string> files = other->files;
+    files.insert(files.end(), document.files.begin(), document.files.end());
+    has_warnings_ = false;
+    notice_->show_notice(
+        {}, tr("%1 and %2 seem to be ranks of one run.").arg(other->title, document.title),
+        {{tr("Show them as one"), [this, files] {
+            notice_->hide();
+            loader_.open_ranks(files);
+          }}});
     return;
   }
-  session_.add(document);
-  show_situation(*document);
 }
 
 // The view that answers first: a snapshot has no kernels, and two traces are there to be compared.
@@ -169,12 +253,12 @@ void MainWindow::ask_for_part() {
 
 void MainWindow::ask_for_folder() {
   const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a folder of ranks"));
-  if (!folder.isEmpty()) open(folder);
+  if (!folder.isEmpty()) open({folder});
 }
 
 void MainWindow::reload() {
   const DocumentPtr document = session_.current();
-  if (document != nullptr && !document->path.empty()) loader_.reload(*document, false);
+  if (document != nullptr && !document->files.empty()) loader_.reload(*document, false);
 }
 
 void MainWindow::follow_end() {

@@ -65,12 +65,17 @@ PartBar::PartBar(QWidget* parent)
   connect(open_part_, &QPushButton::clicked, this, [this] {
     hide();
     Q_EMIT part_wanted(offer_.path, {first_->value(), last_->value()});
+    Q_EMIT answered();
   });
   connect(open_all_, &QPushButton::clicked, this, [this] {
     hide();
     Q_EMIT all_wanted(offer_.path);
+    Q_EMIT answered();
   });
-  connect(close, &QPushButton::clicked, this, &PartBar::hide);
+  connect(close, &QPushButton::clicked, this, [this] {
+    hide();
+    Q_EMIT answered();
+  });
   hide();
 }
 

@@ -29,6 +29,7 @@ class PartBar : public PaintedWidget {
  Q_SIGNALS:
   void part_wanted(const std::string& path, foreshard::traces::StepRange steps);
   void all_wanted(const std::string& path);
+  void answered();  // in whichever way
 
  protected:
   void paintEvent(QPaintEvent* event) override;

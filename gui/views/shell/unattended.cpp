@@ -83,8 +83,9 @@ std::int64_t events_of(const Session& session) {
 
 void prepare(MainWindow& window, const ViewerOptions& options) {
   if (options.view >= 0) window.choose_view(options.view);
-  for (const std::string& file : options.files)
-    window.open(QString::fromStdString(file), options.steps);
+  QStringList files;
+  for (const std::string& file : options.files) files << QString::fromStdString(file);
+  window.open(files, options.steps);
 }
 
 Result<void> run_unattended(MainWindow& window, const ViewerOptions& options) {
@@ -96,7 +97,7 @@ Result<void> run_unattended(MainWindow& window, const ViewerOptions& options) {
   });
   QElapsedTimer clock;
   clock.start();
-  for (const std::string& file : options.files) window.read(file, options.steps);
+  window.read(options.files, options.steps);
   wait_while([&] { return window.loader().is_busy() && !error; });
   if (error) return tl::unexpected(*error);
   const double open_ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;

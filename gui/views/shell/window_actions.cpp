@@ -40,6 +40,9 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   results->setCheckable(true);
   critical_path = add(words("Critical path on the lanes"), {QKeySequence(Qt::Key_X)});
   critical_path->setCheckable(true);
+  align_steps = add(words("Align steps of open files"), {QKeySequence(Qt::Key_Y)});
+  align_steps->setCheckable(true);
+  align_steps->setChecked(true);
   copy = add(words("Copy as text"), {QKeySequence::Copy});
   picture = add(words("Save a picture…"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)});
   system_theme = add(words("Theme of the system"));

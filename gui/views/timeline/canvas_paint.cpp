@@ -109,28 +109,27 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   const QRectF lanes = lanes_of(rows_box());
   paint_grid(painter, lanes);
 
-  const PixelGrid pixels = grid();
-  paint_missing(painter, lanes);
   std::vector<TileRow> visible;
-  std::vector<std::int32_t> shown;
+  std::vector<RowFigures::Seen> shown;
   for (const SceneRow& row : scene_.rows()) {
     const QRectF box = row_box(row);
     if (!box.intersects(rows_box())) continue;
-    shown.push_back(row.id);
-    paint_losses_of(painter, box, RowId::of(row.id));
+    const RowId id = RowId::of(row.id);
+    const TileRow tiles{row.id, kHeaderWidth, box.top(), row.height, grid_of(id.document)};
+    shown.push_back({row.id, later(session_.axis().window(), -session_.offset_ns(id.document))});
+    if (row.kind != SceneRow::Kind::section) paint_missing(painter, lanes_of(box), tiles);
+    paint_losses_of(painter, lanes_of(box), tiles);
     paint_row_header(painter, box, kHeaderWidth, row, figures_.of(row.id),
                      hasFocus() && shows_focus_ && scene_.index_of(row) == current_lane_);
-    if (row.kind != SceneRow::Kind::section) {
-      visible.push_back({row.id, kHeaderWidth, box.top(), row.height, pixels});
-    }
+    if (row.kind != SceneRow::Kind::section) visible.push_back(tiles);
   }
   if (!motion_.is_moving()) {
-    figures_.request(scene_.content(), std::move(shown), session_.axis().window());
+    figures_.request(scene_.content(), std::move(shown));
   }
   painter.save();
   painter.setClipRect(lanes, Qt::IntersectClip);
   if (as_shapes) {
-    paint_lanes_as_shapes(painter, pixels, visible);
+    paint_lanes_as_shapes(painter, visible);
   } else {
     layer_.paint(painter, visible, motion_.is_moving() || drag_ == Drag::minimap);
   }
@@ -142,18 +141,19 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   painter.restore();
 }
 
-void TimelineCanvas::paint_lanes_as_shapes(QPainter& painter, const PixelGrid& pixels,
+void TimelineCanvas::paint_lanes_as_shapes(QPainter& painter,
                                            const std::vector<TileRow>& rows) const {
   const SceneContent& content = *scene_.content();
-  const traces::Interval window = session_.axis().window();
   std::vector<std::vector<BoxLabel>> texts;
   std::vector<PlacedLabel> labels;
   texts.reserve(rows.size());
   for (const TileRow& row : rows) {
-    const LaneShapes shapes =
-        content.shapes(RowId::of(row.id), window, pixels.ns_per_pixel, theme());
-    paint_lane(painter, {kHeaderWidth, row.top}, shapes, pixels, theme());
-    texts.push_back(labels_of(shapes, pixels, theme()));
+    const RowId id = RowId::of(row.id);
+    const traces::Interval window =
+        later(session_.axis().window(), -session_.offset_ns(id.document));
+    const LaneShapes shapes = content.shapes(id, window, row.grid.ns_per_pixel, theme());
+    paint_lane(painter, {kHeaderWidth, row.top}, shapes, row.grid, theme());
+    texts.push_back(labels_of(shapes, row.grid, theme()));
     place_labels(texts.back(), row, labels);
   }
   paint_box_labels(painter, std::move(labels));
@@ -169,23 +169,27 @@ void TimelineCanvas::paint_grid(QPainter& painter, const QRectF& lanes) const {
 }
 
 // From where on events are missing, as the run was stopped.
-void TimelineCanvas::paint_missing(QPainter& painter, const QRectF& lanes) const {
-  const traces::Trace& trace = *session_.current()->trace;
+void TimelineCanvas::paint_missing(QPainter& painter, const QRectF& lane,
+                                   const TileRow& row) const {
+  const auto document = static_cast<std::size_t>(RowId::of(row.id).document);
+  const traces::Trace& trace = *scene_.content()->parts[document].document->trace;
   if (trace.complete) return;
-  const double from = std::max(grid().x(trace.complete_until_ns), 0.0);
-  if (from >= lanes.width()) return;
-  painter.setBrushOrigin(QPointF(lanes.left() + grid().x(trace.complete_until_ns), 0));
-  painter.fillRect(lanes.adjusted(from, 0, 0, 0), hatch(theme()[Role::line], Hatch::cross));
+  const double begin = row.grid.x(trace.complete_until_ns), from = std::max(begin, 0.0);
+  if (from >= lane.width()) return;
+  painter.setBrushOrigin(QPointF(lane.left() + begin, 0));
+  painter.fillRect(lane.adjusted(from, 0, 0, 0), hatch(theme()[Role::line], Hatch::cross));
   painter.setBrushOrigin(0, 0);
 }
 
-void TimelineCanvas::paint_losses_of(QPainter& painter, const QRectF& box, const RowId& row) const {
+void TimelineCanvas::paint_losses_of(QPainter& painter, const QRectF& lane,
+                                     const TileRow& row) const {
   const SceneContent& content = *scene_.content();
-  for (const LaneBand& band : content.bands(row)) {
-    const Document& document = *content.parts[static_cast<std::size_t>(row.document)].document;
-    paint_losses(
-        painter, lanes_of(QRectF(box.left(), box.top() + band.top, box.width(), band.height)),
-        grid(), *document.trace, LostRecords::events, document.lanes->rows()[band.row].rank);
+  const RowId id = RowId::of(row.id);
+  const Document& document = *content.parts[static_cast<std::size_t>(id.document)].document;
+  for (const LaneBand& band : content.bands(id)) {
+    paint_losses(painter, QRectF(lane.left(), lane.top() + band.top, lane.width(), band.height),
+                 row.grid, *document.trace, LostRecords::events,
+                 document.lanes->rows()[band.row].rank);
   }
 }
 

@@ -40,7 +40,10 @@ QRectF frame_of(const TimeAxis& axis, const QRectF& lanes) {
 void paint_step_names(QPainter& painter, const QRectF& lanes, const Scene& scene,
                       const TimeAxis& axis) {
   const Scale scale(axis, lanes);
-  for (const auto& [step, span] : scene.steps()) {
+  const SceneContent& content = *scene.content();
+  if (content.current < 0) return;
+  for (const auto& [step, span] :
+       content.parts[static_cast<std::size_t>(content.current)].document->steps) {
     const double from = scale.x(span.start_ns), to = scale.x(span.end_ns);
     const QString name = step == 0 ? QObject::tr("set-up") : QObject::tr("step %1").arg(step);
     const double width = label_width(name, Text::tick) + 8;

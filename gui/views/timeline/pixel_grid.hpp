@@ -18,11 +18,13 @@ struct PixelGrid {
   std::int64_t count = 0;   // that the lanes are wide
   double ratio = 1;         // device pixels per logical one
 
-  static PixelGrid of(const TimeAxis& axis, double ratio) {
+  // Of what has a clock by which moments come `offset_ns` earlier than along the axis.
+  static PixelGrid of(const TimeAxis& axis, double ratio, std::int64_t origin_ns,
+                      std::int64_t offset_ns = 0) {
     PixelGrid grid;
-    grid.origin_ns = axis.bounds().start_ns;
+    grid.origin_ns = origin_ns;
     grid.ns_per_pixel = axis.ns_per_pixel() / ratio;
-    grid.first = std::lround(-axis.pixel_of(grid.origin_ns) * ratio);
+    grid.first = std::lround(-axis.pixel_of(origin_ns + offset_ns) * ratio);
     grid.count = std::lround(std::ceil(axis.width() * ratio));
     grid.ratio = ratio;
     return grid;

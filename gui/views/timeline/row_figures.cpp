@@ -56,10 +56,9 @@ RowFigures::RowFigures(QObject* parent) : QObject(parent) {
   });
 }
 
-void RowFigures::request(std::shared_ptr<const SceneContent> content,
-                         std::vector<std::int32_t> rows, traces::Interval window) {
-  if (content == latest_.content && rows == latest_.rows && window == latest_.window) return;
-  latest_ = {std::move(content), std::move(rows), window};
+void RowFigures::request(std::shared_ptr<const SceneContent> content, std::vector<Seen> rows) {
+  if (content == latest_.content && rows == latest_.rows) return;
+  latest_ = {std::move(content), std::move(rows)};
   if (is_busy_) {
     is_wanted_ = true;
   } else {
@@ -74,20 +73,20 @@ void RowFigures::start() {
 
 RowFigures::Figures RowFigures::made(const Request& request) {
   Figures figures;
-  const double length = static_cast<double>(
-      std::max<std::int64_t>(request.window.end_ns - request.window.start_ns, 1));
-  for (const std::int32_t number : request.rows) {
+  for (const auto& [number, window] : request.rows) {
+    const auto length =
+        static_cast<double>(std::max<std::int64_t>(window.end_ns - window.start_ns, 1));
     const RowId id = RowId::of(number);
     const LaneSet& lanes =
         *request.content->parts[static_cast<std::size_t>(id.document)].document->lanes;
     if (id.kind == RowId::Kind::group || id.kind == RowId::Kind::block) {
-      if (id.is_low) figures[number] = percent_text(work_share(lanes, id, request.window));
+      if (id.is_low) figures[number] = percent_text(work_share(lanes, id, window));
       continue;
     }
     if (id.kind != RowId::Kind::lane) continue;
     const Row& row = lanes.rows()[id.index];
     if (row.depth > 0 || row.kind == RowKind::phase || row.kind == RowKind::unit) continue;
-    const double busy = busy_ns(lanes, id.index, request.window);
+    const double busy = busy_ns(lanes, id.index, window);
     figures[number] =
         row.kind == RowKind::exposed ? time_figure(busy).text() : percent_text(busy / length);
   }

@@ -1,14 +1,13 @@
-// The figures beside the lanes' titles: how busy each is in the window that is seen. They are made off
+// The figures beside the lanes' titles: how busy each is in what is seen of it. They are made off
 // the window's thread; until those of a new window are there, the last ones stay.
 #pragma once
-
-#include <memory>
-#include <unordered_map>
-#include <vector>
 
 #include <QFutureWatcher>
 #include <QObject>
 #include <QString>
+#include <memory>
+#include <unordered_map>
+#include <vector>
 
 #include "gui/views/timeline/scene_row.hpp"
 
@@ -19,8 +18,12 @@ class RowFigures : public QObject {
  public:
   explicit RowFigures(QObject* parent = nullptr);
 
-  void request(std::shared_ptr<const SceneContent> content, std::vector<std::int32_t> rows,
-               traces::Interval window);
+  struct Seen {
+    std::int32_t row = 0;     // RowId::number()
+    traces::Interval window;  // by its document's clock
+    bool operator==(const Seen&) const = default;
+  };
+  void request(std::shared_ptr<const SceneContent> content, std::vector<Seen> rows);
   QString of(std::int32_t row) const;  // empty where none is known
   bool is_busy() const { return is_busy_ || is_wanted_; }
 
@@ -31,8 +34,7 @@ class RowFigures : public QObject {
   using Figures = std::unordered_map<std::int32_t, QString>;
   struct Request {
     std::shared_ptr<const SceneContent> content;
-    std::vector<std::int32_t> rows;
-    traces::Interval window;
+    std::vector<Seen> rows;
   };
 
   void start();

@@ -108,16 +108,7 @@ void Scene::take_documents() {
   trace_paths();
   take_highlights();
   arrows_.reset();
-  steps_.clear();
   gather_units();
-  const DocumentPtr current = session_.current();
-  if (current == nullptr) return;
-  for (const traces::Step& step : current->trace->steps) {
-    const auto [known, is_new] =
-        steps_.try_emplace(step.step, traces::Interval{step.start_ns, step.end_ns});
-    known->second.start_ns = std::min(known->second.start_ns, step.start_ns);
-    known->second.end_ns = std::max(known->second.end_ns, step.end_ns);
-  }
 }
 
 void Scene::gather_units() {

@@ -23,7 +23,7 @@ namespace foreshard::gui {
 
 struct SceneHit {
   std::size_t row = 0;
-  traces::Interval span;
+  traces::Interval span;         // along the axis, as all moments here
   double top = 0, height = 0;    // of its box, within the row
   std::optional<EventId> event;  // none: a phase, a unit
   std::string unit;
@@ -77,7 +77,6 @@ class Scene : public QObject {
   std::optional<SceneHit> hit(const SceneRow& row, double y, std::int64_t ns,
                               double reach_ns) const;
   bool has(EventId event) const;
-  traces::Interval span(EventId event) const;
   std::optional<ScenePlace> place(EventId event) const;        // none: its row is not shown
   std::optional<EventId> beside(EventId event, int by) const;  // in its lane
   std::optional<EventId> first_in_lane(std::size_t row, std::int64_t from_ns) const;
@@ -89,7 +88,6 @@ class Scene : public QObject {
   static QString sentence_of_nothing(const Document& document);  // why it has no lanes of devices
   StepLabel step_label(std::int64_t ns) const;
   traces::Interval step_at(std::int64_t ns) const;
-  const std::map<std::int32_t, traces::Interval>& steps() const { return steps_; }
   HoverCard card(const SceneHit& hit) const;
   QString card_text(EventId event) const;
 
@@ -107,6 +105,8 @@ class Scene : public QObject {
 
  private:
   const Document& document(int index) const;
+  // By which its moments come later along the axis than by its own clock.
+  std::int64_t offset_ns(int document) const { return session_.offset_ns(document); }
   void follow_rows(const SceneContent& before);
   void take_highlights();
   void trace_paths();
@@ -125,7 +125,6 @@ class Scene : public QObject {
 
   Session& session_;
   std::shared_ptr<const SceneContent> content_;
-  std::map<std::int32_t, traces::Interval> steps_;  // of the current document, by number
   std::vector<SceneRow> rows_;
   std::unordered_map<std::int32_t, std::size_t> row_of_id_;
   double height_ = 0;

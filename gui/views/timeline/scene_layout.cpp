@@ -231,10 +231,10 @@ std::vector<std::size_t> Scene::units_in_view() const {
 
 // Calls nest and kernels overlap here and there: elsewhere their further rows would be blank.
 std::vector<std::int32_t> Scene::idle_depths() const {
-  const traces::Interval window = session_.axis().window();
   std::vector<std::int32_t> idle;
   RowId id;
   for (const SceneContent::Part& part : content_->parts) {
+    const traces::Interval window = later(session_.axis().window(), -offset_ns(id.document));
     const auto& lanes = part.document->lanes->rows();
     for (id.index = 0; id.index < lanes.size(); ++id.index) {
       const Row& lane = lanes[id.index];

@@ -42,6 +42,8 @@ std::optional<SceneHit> Scene::hit(const SceneRow& row, double y, std::int64_t n
                                    double reach_ns) const {
   if (row.kind == SceneRow::Kind::section) return std::nullopt;
   const RowId id = RowId::of(row.id);
+  const std::int64_t offset = offset_ns(id.document);
+  ns -= offset;
   SceneHit hit;
   hit.row = index_of(row);
   if (row.kind == SceneRow::Kind::unit) {
@@ -68,7 +70,7 @@ std::optional<SceneHit> Scene::hit(const SceneRow& row, double y, std::int64_t n
     if (item >= lane.size()) continue;
     hit.top = band.top;
     hit.height = band.height;
-    hit.span = lane.span(item);
+    hit.span = later(lane.span(item), offset);
     hit.title = box_text(lane, item).full;
     hit.unit = lane.trace().strings[lane.unit(item)];
     if (const std::int32_t event = lane.event(item); event != traces::kNone) {
@@ -83,12 +85,6 @@ bool Scene::has(EventId id) const {
   return id.document >= 0 && id.document < static_cast<int>(content_->parts.size()) &&
          id.event >= 0 &&
          static_cast<std::size_t>(id.event) < document(id.document).trace->events.size();
-}
-
-traces::Interval Scene::span(EventId id) const {
-  const traces::Event& event =
-      document(id.document).trace->events[static_cast<std::size_t>(id.event)];
-  return {event.start_ns, event.end_ns};
 }
 
 // In its own row, else in that of its rank, else in that of its rank's block.
@@ -134,7 +130,7 @@ std::optional<EventId> Scene::first_in_lane(std::size_t row, std::int64_t from_n
   const std::vector<LaneBand> bands = content_->bands(id);
   if (bands.empty()) return std::nullopt;
   const Row& lane = lanes_of(*content_, id.document).rows()[bands.front().row];
-  const std::size_t item = lane.first_ending_after(from_ns);
+  const std::size_t item = lane.first_ending_after(from_ns - offset_ns(id.document));
   if (lane.is_derived() || item >= lane.size()) return std::nullopt;
   return EventId{id.document, lane.event(item)};
 }
@@ -186,21 +182,19 @@ QString Scene::sentence_of_nothing(const Document& of) {
 
 // The step at that moment, or the last that began before it.
 StepLabel Scene::step_label(std::int64_t ns) const {
-  StepLabel label{tr("Trace"), tr("time from its start"), session_.axis().bounds().start_ns};
-  for (const auto& [step, span] : steps_) {
-    if (span.start_ns <= ns && span.start_ns >= label.origin_ns) {
-      label.title = step == 0 ? tr("Set-up") : tr("Step %1").arg(step);
-      label.origin_ns = span.start_ns;
-    }
-  }
-  return label;
+  const DocumentPtr current = session_.current();
+  const StepSpan* step = current == nullptr ? nullptr : current->step_at(ns);
+  if (step == nullptr || step->span.start_ns > ns)
+    return {tr("Trace"), tr("time from its start"), session_.axis().bounds().start_ns};
+  return {step->number == 0 ? tr("Set-up") : tr("Step %1").arg(step->number),
+          tr("time from its start"), step->span.start_ns};
 }
 
 traces::Interval Scene::step_at(std::int64_t ns) const {
-  for (const auto& [step, span] : steps_) {
-    if (ns >= span.start_ns && ns < span.end_ns) return span;
-  }
-  return session_.steady_step();
+  const DocumentPtr current = session_.current();
+  const StepSpan* step = current == nullptr ? nullptr : current->step_at(ns);
+  const bool is_within = step != nullptr && ns >= step->span.start_ns && ns < step->span.end_ns;
+  return is_within ? step->span : session_.steady_step();
 }
 
 HoverCard Scene::card(const SceneHit& hit) const {
@@ -223,7 +217,8 @@ HoverCard Scene::card(const SceneHit& hit) const {
     return out;
   }
   const SceneContent& content = *content_;
-  const LaneShapes shapes = content.shapes(id, hit.span, 1, theme());
+  const LaneShapes shapes =
+      content.shapes(id, later(hit.span, -offset_ns(id.document)), 1, theme());
   if (!shapes.boxes.empty()) out.swatch = shapes.boxes.back().fill;
   if (row.kind != SceneRow::Kind::unit) return out;
   const GatheredUnit& unit = content.gathered->units[id.index];

@@ -49,6 +49,7 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   });
   connect(&session, &Session::current_changed, this, &TimelineCanvas::take_document);
   connect(&session, &Session::documents_changed, this, &TimelineCanvas::take_document);
+  connect(&session, &Session::alignment_changed, this, &TimelineCanvas::lay_out);
   connect(&Appearance::instance(), &Appearance::changed, this, &TimelineCanvas::take_appearance);
   connect(&motion_, &ZoomMotion::finished, this, repaint);
   connect(&tiles_, &TileCache::delivered, this, [this] {
@@ -92,14 +93,15 @@ void TimelineCanvas::take_content() {
 }
 
 TileCache::Fill TimelineCanvas::tile_fill() const {
-  PixelGrid pixels;
-  pixels.origin_ns = session_.axis().bounds().start_ns;
-  pixels.ratio = devicePixelRatioF();
-  return [content = scene_.content(), &colours = theme(), pixels](const TileKey& key) {
-    PixelGrid grid = pixels;
+  return [content = scene_.content(), &colours = theme(),
+          ratio = devicePixelRatioF()](const TileKey& key) {
+    const RowId row = RowId::of(key.row);
+    PixelGrid grid;
+    grid.origin_ns =
+        content->parts[static_cast<std::size_t>(row.document)].document->extent.start_ns;
+    grid.ratio = ratio;
     grid.ns_per_pixel = key.ns_per_pixel;
     const std::int64_t first = key.index * kTileWidth;
-    const RowId row = RowId::of(key.row);
     const LaneShapes shapes = content->shapes(row, {grid.ns(first), grid.ns(first + kTileWidth)},
                                               key.ns_per_pixel, colours);
     return paint_tile(shapes, grid, first, kTileWidth, content->height_of(row), colours);
@@ -205,7 +207,7 @@ QRectF TimelineCanvas::event_box(EventId event) const {
   const auto place = scene_.place(event);
   if (!place) return {};
   const PixelGrid pixels = grid();
-  const traces::Interval span = scene_.span(event);
+  const traces::Interval span = session_.span(event);
   const double from = kHeaderWidth + pixels.x(span.start_ns);
   const double to = std::max(kHeaderWidth + pixels.x(span.end_ns), from + 2);
   if (to < kHeaderWidth || from > viewport()->width()) return {};
@@ -214,7 +216,14 @@ QRectF TimelineCanvas::event_box(EventId event) const {
 }
 
 PixelGrid TimelineCanvas::grid() const {
-  return PixelGrid::of(session_.axis(), painted_ratio_.value_or(devicePixelRatioF()));
+  return PixelGrid::of(session_.axis(), painted_ratio_.value_or(devicePixelRatioF()),
+                       session_.axis().bounds().start_ns);
+}
+
+PixelGrid TimelineCanvas::grid_of(int document) const {
+  const auto& part = scene_.content()->parts[static_cast<std::size_t>(document)];
+  return PixelGrid::of(session_.axis(), painted_ratio_.value_or(devicePixelRatioF()),
+                       part.document->extent.start_ns, session_.offset_ns(document));
 }
 
 Ruler TimelineCanvas::ruler() const {
@@ -296,7 +305,7 @@ void TimelineCanvas::fit() {
   const auto& event = session_.selection().event();
   const auto& range = session_.selection().range();
   if (!fitted_selection_ && (event || range)) {
-    session_.axis().show(event ? with_margin(scene_.span(*event)) : *range);
+    session_.axis().show(event ? with_margin(session_.span_there(*event)) : *range);
     fitted_selection_ = true;
     return;
   }
@@ -356,10 +365,18 @@ void TimelineCanvas::select(std::optional<EventId> event) {
 void TimelineCanvas::reveal_selection() {
   const auto& event = session_.selection().event();
   if (!event || !scene_.has(*event)) return;
-  const traces::Interval span = scene_.span(*event);
-  const TimeAxis& axis = session_.axis();
-  if (span.end_ns < axis.start_ns() || span.start_ns > axis.end_ns()) {
+  const auto is_in_view = [&] {
+    const traces::Interval span = session_.span(*event);
+    return span.end_ns >= session_.axis().start_ns() && span.start_ns <= session_.axis().end_ns();
+  };
+  const auto show = [&] {
+    const traces::Interval span = session_.span_there(*event);
     go_to((span.start_ns + span.end_ns) / 2);
+  };
+  if (!is_in_view()) show();
+  if (!is_in_view()) {  // the current document, which ends the axis, has no such step
+    session_.set_current(event->document);
+    show();
   }
   if (!scene_.place(*event)) {
     scene_.unfold(*event);
@@ -407,7 +424,7 @@ bool TimelineCanvas::select_in_other_trace() {
   TimeAxis& axis = session_.axis();
   const std::int64_t length = axis.end_ns() - axis.start_ns();
   session_.set_current(found->document);
-  const traces::Interval span = scene_.span(*found);
+  const traces::Interval span = session_.span(*found);
   const std::int64_t start = (span.start_ns + span.end_ns - length) / 2;
   axis.show({start, start + length});
   select(found);
@@ -419,7 +436,7 @@ void TimelineCanvas::toggle_mark() {
   const auto& event = session_.selection().event();
   const TimeAxis& axis = session_.axis();
   const std::int64_t at = cursor  ? *cursor
-                          : event ? scene_.span(*event).start_ns
+                          : event ? session_.span(*event).start_ns
                                   : axis.ns_at(axis.width() / 2);
   session_.selection().toggle_mark(at, static_cast<std::int64_t>(4 * axis.ns_per_pixel()));
 }
@@ -513,7 +530,7 @@ void TimelineCanvas::move_minimap(double x) {
 
 void TimelineCanvas::range_of_selection() {
   const auto& event = session_.selection().event();
-  if (event) session_.selection().set_range(scene_.span(*event));
+  if (event) session_.selection().set_range(session_.span(*event));
 }
 
 // One thing at a time: the card, the search, the range, the selection.

@@ -118,11 +118,10 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   // Painting:
   void paint(QPainter& painter, const QRect& dirty, bool as_shapes);
   void paint_rows(QPainter& painter, bool as_shapes);
-  void paint_lanes_as_shapes(QPainter& painter, const PixelGrid& pixels,
-                             const std::vector<TileRow>& rows) const;
+  void paint_lanes_as_shapes(QPainter& painter, const std::vector<TileRow>& rows) const;
   void paint_grid(QPainter& painter, const QRectF& lanes) const;
-  void paint_missing(QPainter& painter, const QRectF& lanes) const;
-  void paint_losses_of(QPainter& painter, const QRectF& box, const RowId& row) const;
+  void paint_missing(QPainter& painter, const QRectF& lane, const TileRow& row) const;
+  void paint_losses_of(QPainter& painter, const QRectF& lane, const TileRow& row) const;
   void paint_selection(QPainter& painter) const;
   void paint_card(QPainter& painter);
   void show_card();
@@ -143,7 +142,8 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   double rows_height() const;
   QRectF minimap_lanes() const;
   QRectF lanes_of(const QRectF& box) const;  // without the header
-  PixelGrid grid() const;
+  PixelGrid grid() const;                    // of the current document
+  PixelGrid grid_of(int document) const;
   Ruler ruler() const;
   std::int64_t ns_at(double x) const;
   double reach_ns() const;

@@ -35,6 +35,7 @@ PlanPanel::PlanPanel(WhatIf& what_if, QWidget* parent) : QWidget(parent), what_i
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(0, 4, 0, 0);
   column->setSpacing(0);
+  add_head(*column);
   add_run_section(*column);
   add_plan_sections(*column);
   column->addStretch(1);
@@ -101,6 +102,26 @@ QWidget* PlanPanel::ranks_and_nodes() {
   return pair;
 }
 
+void PlanPanel::add_head(QVBoxLayout& column) {
+  base_ = new TextLabel(Text::secondary, Role::text2, this);
+  start_from_other_ = new QPushButton(this);
+  start_from_other_->hide();
+  auto* head = new QVBoxLayout();
+  head->setContentsMargins(16, 8, 8, 4);
+  head->setSpacing(4);
+  head->addWidget(base_);
+  head->addWidget(start_from_other_, 0, Qt::AlignLeft);
+  column.addLayout(head);
+  connect(start_from_other_, &QPushButton::clicked, this, &PlanPanel::other_base_wanted);
+}
+
+void PlanPanel::show_base(const QString& base, const QString& other) {
+  base_->set_text(base);
+  start_from_other_->setText(start_from_other_->fontMetrics().elidedText(
+      tr("Start from %1").arg(other), Qt::ElideMiddle, kPanelWidth - kScrollBar - 64));
+  start_from_other_->setVisible(!other.isEmpty());
+}
+
 void PlanPanel::add_run_section(QVBoxLayout& column) {
   auto* section = new FoldSection(tr("Model and machine"), true, this);
   column.addWidget(section);
@@ -120,9 +141,8 @@ void PlanPanel::add_run_section(QVBoxLayout& column) {
     ranks_->addItem(QString::number(ranks));
     nodes_->addItem(QString::number(ranks));
   }
-  connect(models_, &QComboBox::textActivated, this, [this](const QString& name) {
-    what_if_.set_model(name.toStdString());
-  });
+  connect(models_, &QComboBox::textActivated, this,
+          [this](const QString& name) { what_if_.set_model(name.toStdString()); });
   connect(machines_, qOverload<int>(&QComboBox::activated), this, [this](int index) {
     what_if_.set_machine(machines_->itemData(index).toString().toStdString());
   });

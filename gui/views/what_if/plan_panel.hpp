@@ -27,14 +27,20 @@ class PlanPanel : public QWidget {
   ControlRow* row(const std::string& key) const;
   ValueEditor* editor(const std::string& key) const;
 
+  // What changes are counted from, and what else is open and could be in its place; empty: nothing.
+  void show_base(const QString& base, const QString& other);
+  const QString& base() const { return base_->text(); }
+  QPushButton& start_from_other() const { return *start_from_other_; }
+
  Q_SIGNALS:
   void save_wanted();
-  void load_wanted();
+  void other_base_wanted();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  void add_head(QVBoxLayout& column);
   void add_run_section(QVBoxLayout& column);
   void add_plan_sections(QVBoxLayout& column);
   void add_buttons(QVBoxLayout& column);
@@ -51,6 +57,8 @@ class PlanPanel : public QWidget {
   std::map<std::string, ValueEditor*> editors_;
   std::vector<std::pair<const ControlSection*, FoldSection*>> sections_;
   QComboBox *models_ = nullptr, *machines_ = nullptr, *ranks_ = nullptr, *nodes_ = nullptr;
+  TextLabel* base_ = nullptr;
+  QPushButton* start_from_other_ = nullptr;
   TextLabel* problem_ = nullptr;  // with a key that has no row
   QPushButton *pin_ = nullptr, *reset_ = nullptr;
   TextLabel* changes_ = nullptr;

@@ -1,12 +1,14 @@
 #include "gui/views/what_if/what_if_view.hpp"
 
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QGridLayout>
 #include <QPainter>
 #include <QSaveFile>
 #include <QScrollArea>
 #include <QShortcut>
 #include <cmath>
+#include <utility>
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
@@ -49,7 +51,16 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   connect(variants_, &VariantsTable::dropped, &what_if_, &WhatIf::unpin);
   connect(clock_, &SegmentedControl::chosen, this,
           [this](int choice) { memory_->set_in_time(choice == 1); });
-  connect(panel_, &PlanPanel::save_wanted, this, &WhatIfView::ask_where_to_save);
+  connect(panel_, &PlanPanel::save_wanted, this, &WhatIfView::save);
+  connect(panel_, &PlanPanel::other_base_wanted, this,
+          [this] { start_from(*this->session().current()); });
+  connect(&what_if_, &WhatIf::settings_changed, this, &WhatIfView::show_base);
+  connect(&what_if_, &WhatIf::started, this, [this] {
+    const QString plan = std::exchange(awaited_plan_, {});
+    if (plan.isEmpty()) return;
+    const Result<QString> left_out = load_plan_file(plan);
+    tell(left_out ? *left_out : QString::fromStdString(left_out.error().text()));
+  });
   connect(&session, &Session::current_changed, this, [this] {
     if (isVisible()) start();
   });
@@ -156,7 +167,7 @@ void WhatIfView::add_shortcuts() {
   on(QKeySequence(Qt::CTRL | Qt::Key_R), [this] { what_if_.reset(); });
   on(QKeySequence(Qt::CTRL | Qt::Key_Z), [this] { what_if_.undo(); });
   on(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), [this] { what_if_.redo(); });
-  on(QKeySequence(Qt::CTRL | Qt::Key_S), [this] { ask_where_to_save(); });
+  on(QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save(); });
   on(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), [this] { ask_what_to_load(); });
 }
 
@@ -164,7 +175,7 @@ std::vector<KeyHelp> WhatIfView::keys() const {
   return {{tr("Pin the present variant"), QStringLiteral("P")},
           {tr("Reset to where it started"), QStringLiteral("Ctrl+R")},
           {tr("Undo, redo"), QStringLiteral("Ctrl+Z, Ctrl+Shift+Z")},
-          {tr("Save the plan, take a plan file"), QStringLiteral("Ctrl+S, Ctrl+Shift+O")},
+          {tr("Save the plan, open a plan file"), QStringLiteral("Ctrl+S, Ctrl+Shift+O")},
           {tr("Apply a change, drop a pin"), QStringLiteral("Enter, Delete")}};
 }
 
@@ -175,16 +186,43 @@ void WhatIfView::showEvent(QShowEvent* event) {
 
 // From what is shown; what was moved by hand stays, and so does what it was made of.
 void WhatIfView::start() {
-  const bool is_touched = what_if_.can_undo() || what_if_.can_redo();
+  const bool is_touched = what_if_.can_undo() || what_if_.can_redo() || !base_.file.isEmpty();
   const DocumentPtr document = session().current();
-  if (is_started_ && (is_touched || document == nullptr)) return;
-  if (document != nullptr && document->source != Source::what_if) {
-    what_if_.start_from_trace(document->trace, document->title);
+  const bool is_usable = document != nullptr && document->source != Source::what_if;
+  if (is_usable && !(is_started_ && is_touched)) {
+    start_from(*document);
   } else if (!is_started_) {
     what_if_.start_from(default_settings());
   }
   is_started_ = true;
+  show_base();
   Q_EMIT busy_changed();
+}
+
+void WhatIfView::start_from(const Document& document) {
+  base_ = {document.title, {}, {}, {}};
+  what_if_.start_from_trace(document.trace, document.title);
+  show_base();
+}
+
+bool WhatIfView::has_unsaved_changes() const {
+  return base_.saved && !(*base_.saved == what_if_.settings().plan);
+}
+
+// Also of the recording that is shown, where that is another one.
+void WhatIfView::show_base() {
+  QStringList parts;
+  if (!base_.file.isEmpty()) {
+    const QString name = QFileInfo(base_.file).fileName();
+    parts << (has_unsaved_changes() ? tr("%1, changed since it was saved").arg(name) : name);
+  }
+  if (!base_.name.isEmpty()) parts << base_.name;
+  const DocumentPtr shown = session().current();
+  const bool is_other =
+      shown != nullptr && shown->source != Source::what_if && shown->title != base_.name;
+  panel_->show_base(parts.isEmpty() ? tr("From nothing that is open")
+                                    : tr("From %1").arg(parts.join(QStringLiteral(" · "))),
+                    is_other ? shown->title : QString());
 }
 
 void WhatIfView::show_answer() {
@@ -219,7 +257,8 @@ void WhatIfView::show_age() {
   bars_->set_stale(is_outdated);
   figures_->set_stale(is_outdated);
   sentence_->set_stale(is_outdated);
-  sentence_->set_awaiting(what_if_.is_stale() && !what_if_.error() && what_if_.why_nothing().isEmpty());
+  sentence_->set_awaiting(what_if_.is_stale() && !what_if_.error() &&
+                          what_if_.why_nothing().isEmpty());
 }
 
 void WhatIfView::show_surroundings() {
@@ -262,11 +301,11 @@ Description WhatIfView::description() const {
   for (const std::string& warning : outcome->warnings) {
     all.warnings.append(QString::fromStdString(warning));
   }
-  if (loaded_ && loaded_->settings == what_if_.settings()) all.warnings += loaded_->left_out;
+  if (what_if_.start() == what_if_.settings()) all.warnings += base_.left_out;
   return all;
 }
 
-QString WhatIfView::save_plan(const QString& path) const {
+QString WhatIfView::save_plan(const QString& path) {
   const Result<Plan> plan = what_if_.settings().plan.plan();
   if (!plan) return key_error_text(plan.error());
   QSaveFile file(path);
@@ -274,6 +313,9 @@ QString WhatIfView::save_plan(const QString& path) const {
   if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit()) {
     return tr("%1 cannot be written: %2.").arg(path, file.errorString());
   }
+  base_.file = path;
+  base_.saved = what_if_.settings().plan;
+  show_base();
   return {};
 }
 
@@ -281,26 +323,38 @@ Result<QString> WhatIfView::load_plan_file(const QString& path) {
   const int ranks = what_if_.settings().question.ranks;
   const Result<ConvertedPlan> read = read_any_plan(path.toStdString(), ranks);
   if (!read) return tl::unexpected(read.error());
+  if (what_if_.is_starting()) {
+    awaited_plan_ = path;
+    return QString();
+  }
   Result<WhatIfSettings> settings = with_plan(what_if_.settings(), *read);
   if (!settings) return tl::unexpected(settings.error());
   QStringList left_out;
   for (const std::string& warning : conversion_warnings(*read)) {
     left_out.append(QString::fromStdString(warning));
   }
-  loaded_ = LoadedPlan{*settings, left_out};
-  what_if_.change(std::move(*settings));
+  base_.file = path;
+  base_.left_out = left_out;
+  base_.saved = settings->plan;
+  what_if_.rebase(std::move(*settings));
   return left_out.join(QLatin1Char('\n'));
 }
 
-void WhatIfView::ask_where_to_save() {
+bool WhatIfView::save() {
+  const QString proposed = base_.name.isEmpty()
+                               ? QStringLiteral("plan.toml")
+                               : QFileInfo(base_.name).baseName() + QStringLiteral(".toml");
   const QString path = QFileDialog::getSaveFileName(
-      this, tr("Save plan"), QStringLiteral("plan.toml"), tr("Plans (*.toml)"));
-  if (!path.isEmpty()) tell(save_plan(path));
+      this, tr("Save plan"), base_.file.endsWith(QLatin1String(".toml")) ? base_.file : proposed,
+      tr("Plans (*.toml)"));
+  const QString trouble = path.isEmpty() ? QString() : save_plan(path);
+  tell(trouble);
+  return !path.isEmpty() && trouble.isEmpty();
 }
 
 void WhatIfView::ask_what_to_load() {
   const QString path = QFileDialog::getOpenFileName(
-      this, tr("Take a plan"), QString(),
+      this, tr("Open a plan"), QString(),
       tr("Plans and configurations (*.toml *.yaml *.yml *.json);;All files (*)"));
   if (path.isEmpty()) return;
   const Result<QString> left_out = load_plan_file(path);

@@ -42,11 +42,16 @@ class WhatIfView : public View {
   SweepPlot& sweep() { return *sweep_; }
   VariantsTable& variants() { return *variants_; }
 
-  // Writes the plan file; a sentence where it cannot be written, or the plan breaks a rule.
-  QString save_plan(const QString& path) const;
-  // Takes what a plan file sets, as `foreshard predict --plan` does. What of the file no plan has, in
-  // sentences.
+  // Writes the plan file, of which changes are told apart from then on; a sentence where it cannot be
+  // written, or the plan breaks a rule.
+  QString save_plan(const QString& path);
+  // Starts from what a plan file sets on the present question, as `foreshard predict --plan` does. What of
+  // the file no plan has, in sentences.
   Result<QString> load_plan_file(const QString& path);
+  // Whether there is a plan file whose plan is not the present one.
+  bool has_unsaved_changes() const;
+  const QString& plan_file() const { return base_.file; }
+  bool save();  // asks where; whether it was done
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -58,22 +63,26 @@ class WhatIfView : public View {
   void lay_out();
   QWidget* sweep_choices();
   void start();
+  void start_from(const Document& document);
+  void show_base();
   void show_answer();
   void show_rest_of_answer();
   void show_age();  // whether the answer is outdated
   void show_surroundings();
-  void ask_where_to_save();
   void ask_what_to_load();
   void tell(const QString& trouble);
 
-  // The settings that a plan file led to, and what of the file they leave out.
-  struct LoadedPlan {
-    WhatIfSettings settings;
-    QStringList left_out;
+  // What the settings started from.
+  struct Base {
+    QString name;                    // of a recording; empty: of none
+    QString file;                    // with a plan
+    QStringList left_out;            // of that file
+    std::optional<SpeltPlan> saved;  // as the file has it
   };
 
   WhatIf what_if_;
-  std::optional<LoadedPlan> loaded_;
+  Base base_;
+  QString awaited_plan_;  // a file, for the question that is being started from
   bool is_started_ = false;
   // Runs until the parts that are looked at later show the answer: they are painted in a turn of
   // their own, so that input does not wait for all of them at once.

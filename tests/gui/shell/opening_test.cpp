@@ -9,6 +9,7 @@
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/window_actions.hpp"
+#include "gui/views/what_if/what_if_view.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
 namespace foreshard::gui {
@@ -76,6 +77,69 @@ TEST_F(Opening, AFolderOfRanksIsOneDocument) {
   EXPECT_GE(window.session().current()->analysis->ranks.size(), 2U);
 }
 
+TEST_F(Opening, FilesOfRanksThatAreOpenedTogetherAreOneDocument) {
+  MainWindow window;
+  window.open({QString::fromStdString(sample("pytorch_cpu/rank0.json.gz")),
+               QString::fromStdString(write_trace("a.fst")),
+               QString::fromStdString(sample("pytorch_cpu/rank1.json.gz"))});
+  wait(window);
+  const auto& documents = window.session().documents();
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents.front()->analysis->ranks.size(), 2U);
+  EXPECT_EQ(documents.front()->title, QStringLiteral("pytorch_cpu, 2 files"));
+  open(window, sample("pytorch_cpu/rank1.json.gz"));
+  EXPECT_EQ(documents.size(), 2U);
+}
+
+TEST_F(Opening, FilesOfRanksThatAreOpenedOneAfterTheOtherAreOneDocumentOnDemand) {
+  MainWindow window;
+  window.show();
+  open(window, sample("pytorch_cpu/rank1.json.gz"));
+  EXPECT_FALSE(window.notice().isVisible());
+  open(window, sample("pytorch_cpu/rank0.json.gz"));
+  ASSERT_EQ(window.session().documents().size(), 2U);
+  EXPECT_EQ(window.notice().text(),
+            QStringLiteral("rank1.json.gz and rank0.json.gz seem to be ranks of one run."));
+  QTest::mouseClick(window.notice().findChild<QPushButton*>(), Qt::LeftButton);
+  wait(window);
+  ASSERT_EQ(window.session().documents().size(), 1U);
+  EXPECT_EQ(window.session().current()->analysis->ranks.size(), 2U);
+  window.actions().reload->trigger();
+  wait(window);
+  EXPECT_EQ(window.session().documents().size(), 1U);
+  EXPECT_EQ(window.session().current()->analysis->ranks.size(), 2U);
+}
+
+TEST_F(Opening, APlanBesideARecordingIsOfItsQuestion) {
+  MainWindow window;
+  window.show();
+  window.open(
+      {QString::fromStdString(sample("plan.toml")), QString::fromStdString(sample("run.fst.gz"))});
+  wait(window);
+  auto* view = qobject_cast<WhatIfView*>(window.current_view());
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(view->what_if().settings().question.ranks, 2);
+  EXPECT_EQ(view->what_if().settings().question.model.name, "llama");
+  EXPECT_EQ(view->panel().base(), QStringLiteral("From plan.toml · run.fst.gz"));
+  EXPECT_TRUE(view->what_if().changed_keys().empty());
+}
+
+// Such as before and after a change, on one GPU.
+TEST_F(Opening, RecordingsThatDoNotTellTheirRankStayApart) {
+  MainWindow window;
+  QStringList files;
+  for (const char* name : {"before.json", "after.json"}) {
+    files << QString::fromStdString(folder_.write(
+        name,
+        R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm",
+               "pid": 1, "tid": 1, "ts": 10, "dur": 5}]})"));
+  }
+  window.open(files);
+  wait(window);
+  EXPECT_EQ(window.session().documents().size(), 2U);
+  EXPECT_TRUE(window.notice().isHidden());
+}
+
 TEST_F(Opening, FilesThatAreOpenAreReadAgainInTheirPlace) {
   MainWindow window;
   const std::string path = write_trace("a.fst");
@@ -135,10 +199,10 @@ TEST_F(Opening, AFileOfNoKnownKindIsSaidInTheWindow) {
 TEST_F(Opening, APlanIsTriedOut) {
   MainWindow window;
   window.show();
-  window.open(QString::fromStdString(sample("plan.toml")));
+  window.open({QString::fromStdString(sample("plan.toml"))});
   EXPECT_EQ(window.current_view()->title(), QStringLiteral("What-if"));
   wait(window);
-  window.open(QString::fromStdString(folder_.write("wrong.toml", "[batch]\nmicro_batch = 0\n")));
+  window.open({QString::fromStdString(folder_.write("wrong.toml", "[batch]\nmicro_batch = 0\n"))});
   EXPECT_EQ(window.notice().state(), Role::error);
   EXPECT_TRUE(window.notice().text().startsWith(QStringLiteral("wrong.toml")));
 }
@@ -161,7 +225,7 @@ TEST_F(Opening, TheExampleStaysUntilSomethingElseIsOpened) {
 TEST_F(Opening, CancelLeavesTheWindowAsItWas) {
   MainWindow window;
   window.show();
-  window.open(QString::fromStdString(sample("run.fst.gz")));
+  window.open({QString::fromStdString(sample("run.fst.gz"))});
   ASSERT_FALSE(window.loading().isHidden());
   auto* cancel = window.loading().findChild<QPushButton*>();
   ASSERT_NE(cancel, nullptr);
@@ -175,7 +239,7 @@ TEST_F(Opening, CancelLeavesTheWindowAsItWas) {
 TEST_F(Opening, TheWindowMayBeClosedWhileAFileIsRead) {
   auto window = std::make_unique<MainWindow>();
   window->show();
-  window->open(QString::fromStdString(sample("run.fst.gz")));
+  window->open({QString::fromStdString(sample("run.fst.gz"))});
   EXPECT_TRUE(window->close());
   window.reset();
   QTest::qWait(50);

@@ -3,12 +3,14 @@
 #include <QSpinBox>
 #include <filesystem>
 
+#include "gui/models/session/memory_need.hpp"
 #include "gui/models/session/sentences.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/part_bar.hpp"
 #include "gui/views/shell/status_bar.hpp"
 #include "gui/views/shell/unattended.hpp"
 #include "gui/views/shell/window_actions.hpp"
+#include "models/base/host_memory.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
 namespace foreshard::gui {
@@ -25,7 +27,7 @@ class PartOfARecording : public ShellTest {
     return path;
   }
   void ask(const std::string& path) {
-    window_.open(QString::fromStdString(path));
+    window_.open({QString::fromStdString(path)});
     wait(window_);
   }
   QStringList status() const {
@@ -57,6 +59,36 @@ TEST_F(PartOfARecording, IsOfferedWhereAllOfItDoesNotFit) {
   EXPECT_TRUE(status().contains(
       QStringLiteral("Steps 2 to 3 of 1 to 3 are open; the others were not read")))
       << status().join(QLatin1Char('|')).toStdString();
+}
+
+TEST_F(PartOfARecording, IsOfferedOfEachThatDoesNotFit) {
+  window_.open({QString::fromStdString(write_enormous("a.fst")),
+                QString::fromStdString(write_enormous("b.fst"))});
+  wait(window_);
+  for (std::size_t opened = 0; opened < 2; ++opened) {
+    ASSERT_FALSE(window_.part().isHidden());
+    QTest::mouseClick(&window_.part().open_part(), Qt::LeftButton);
+    wait(window_);
+    EXPECT_EQ(window_.session().documents().size(), opened + 1);
+  }
+  EXPECT_TRUE(window_.part().isHidden());
+}
+
+TEST_F(PartOfARecording, IsOfferedWhereFilesFitAloneButNotTogether) {
+  QStringList files;
+  for (const char* name : {"a.fst", "b.fst"}) {
+    const std::string path = write_trace(name);
+    const auto free = static_cast<double>(available_memory().value_or(std::int64_t{8} << 30));
+    const double each = 0.6 * free / static_cast<double>(estimated_memory(path));
+    std::filesystem::resize_file(
+        path,
+        static_cast<std::uintmax_t>(each * static_cast<double>(std::filesystem::file_size(path))));
+    files << QString::fromStdString(path);
+  }
+  window_.open(files);
+  wait(window_);
+  EXPECT_EQ(window_.session().documents().size(), 1U);
+  EXPECT_FALSE(window_.part().isHidden());
 }
 
 TEST_F(PartOfARecording, AllOfItCanBeWantedNevertheless) {
@@ -105,7 +137,7 @@ TEST_F(PartOfARecording, IsOfferedWhereItIsAskedFor) {
 
 TEST_F(PartOfARecording, StaysAPartWhenItIsReadAgain) {
   const std::string path = write_trace();
-  window_.open(QString::fromStdString(path), traces::StepRange{2, 2});
+  window_.open({QString::fromStdString(path)}, traces::StepRange{2, 2});
   wait(window_);
   const DocumentPtr before = window_.session().current();
   ASSERT_TRUE(before != nullptr && before->part);

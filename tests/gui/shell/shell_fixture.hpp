@@ -31,7 +31,7 @@ class ShellTest : public testing::Test {
     EXPECT_TRUE(QTest::qWaitFor([&] { return !window.is_busy(); }, kSecondsMs));
   }
   static void open(MainWindow& window, const std::string& path) {
-    window.open(QString::fromStdString(path));
+    window.open({QString::fromStdString(path)});
     wait(window);
   }
 

@@ -86,7 +86,7 @@ TEST_F(States, OfTheWindowAreSaidWhereTheyBelong) {
   EXPECT_EQ(page->findChild<TextLabel*>()->text(),
             QStringLiteral("Open a trace, drop one here, or start from a plan."));
 
-  window_.open(QString::fromStdString(write_trace()));
+  window_.open({QString::fromStdString(write_trace())});
   ASSERT_FALSE(window_.loading().isHidden());
   EXPECT_TRUE(window_.loading().text().startsWith(QStringLiteral("Reading run.fst")));
   EXPECT_EQ(window_.loading().findChild<QPushButton*>()->text(), QStringLiteral("Cancel"));

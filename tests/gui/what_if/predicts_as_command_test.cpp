@@ -45,8 +45,8 @@ QJsonObject predicted_by_command(const WhatIfSettings& settings, const QString& 
       {QStringLiteral("predict"), QStringLiteral("--model"),
        QString::fromStdString(settings.question.model_path), QStringLiteral("--machine"),
        QString::fromStdString(settings.question.machine_id), QStringLiteral("--ranks"),
-       QString::number(settings.question.ranks), QStringLiteral("--nodes"), QString::number(settings.nodes()),
-       QStringLiteral("--plan"), plan});
+       QString::number(settings.question.ranks), QStringLiteral("--nodes"),
+       QString::number(settings.nodes()), QStringLiteral("--plan"), plan});
   EXPECT_FALSE(answer.isEmpty());
   return answer;
 }

@@ -3,7 +3,10 @@
 
 #include <QTest>
 
+#include <gtest/gtest.h>
+
 #include "gui/models/what_if/what_if.hpp"
+#include "simulator/predict/prediction.hpp"
 
 namespace foreshard::gui {
 
@@ -15,6 +18,15 @@ inline WhatIfSettings tiny_settings() {
   asked.ranks = 2;
   asked.machine = "h100-sxm";
   return *settings_of(std::move(asked));
+}
+
+// What `foreshard predict --trace` writes.
+inline traces::Trace prediction_of(const WhatIfSettings& settings) {
+  const Result<Job> job = make_job(settings);
+  EXPECT_TRUE(job) << job.error().text();
+  simulator::PredictionOptions options = settings.options();
+  options.keeps_memory_records = true;
+  return simulator::to_trace(*job, simulator::predict(*job, options), "test");
 }
 
 inline bool answers(const WhatIf& what_if) {

@@ -184,11 +184,7 @@ TEST(WhatIf, ARestIsSurveyedAndWhatWasMovedBecomesADocument) {
 
 TEST(WhatIf, StartsFromTheRunOfATrace) {
   const WhatIfSettings settings = tiny_settings();
-  const Result<Job> job = make_job(settings);
-  simulator::PredictionOptions options = settings.options();
-  options.keeps_memory_records = true;
-  const auto trace = std::make_shared<const traces::Trace>(
-      simulator::to_trace(*job, simulator::predict(*job, options), "test"));
+  const auto trace = std::make_shared<const traces::Trace>(prediction_of(settings));
   WhatIf what_if;
   what_if.start_from_trace(trace, QStringLiteral("run.fst"));
   ASSERT_TRUE(QTest::qWaitFor([&] { return what_if.settings().question.ranks == 2; }));
@@ -210,8 +206,8 @@ TEST(WhatIf, ATraceIsAnsweredForItsOwnMachine) {
     simulator::PredictionOptions options = settings.options();
     options.keeps_memory_records = true;
     const simulator::Prediction prediction = simulator::predict(*job, options);
-    const auto trace = std::make_shared<const traces::Trace>(
-        simulator::to_trace(*job, prediction, "test"));
+    const auto trace =
+        std::make_shared<const traces::Trace>(simulator::to_trace(*job, prediction, "test"));
     WhatIf what_if;
     what_if.start_from_trace(trace, QStringLiteral("run.fst"));
     ASSERT_TRUE(QTest::qWaitFor([&] { return what_if.outcome() != nullptr; }, 30'000)) << machine;

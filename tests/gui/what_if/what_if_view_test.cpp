@@ -388,6 +388,64 @@ TEST_F(WhatIfViewTest, APlanThatIsSavedIsReadBackEqual) {
   EXPECT_FALSE(view.save_plan(QStringLiteral("/nowhere/plan.toml")).isEmpty());
 }
 
+TEST_F(WhatIfViewTest, APlanFileIsWhatChangesAreCountedFrom) {
+  const std::string before = value("batch.micro_batch");
+  QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("mine.toml"));
+  what_if.set_value("batch.micro_batch", "3");
+  EXPECT_FALSE(view.has_unsaved_changes());  // of no file
+  ASSERT_EQ(view.save_plan(path), QString());
+  what_if.start_from(tiny_settings());
+  ASSERT_TRUE(view.load_plan_file(path));
+  EXPECT_EQ(value("batch.micro_batch"), "3");
+  EXPECT_TRUE(what_if.changed_keys().empty());
+  EXPECT_FALSE(view.has_unsaved_changes());
+  EXPECT_EQ(view.panel().base(), QStringLiteral("From mine.toml"));
+
+  what_if.set_value("batch.micro_batch", "4");
+  EXPECT_EQ(what_if.changed_keys(), std::vector<std::string>{"batch.micro_batch"});
+  EXPECT_TRUE(view.has_unsaved_changes());
+  EXPECT_EQ(view.panel().base(), QStringLiteral("From mine.toml, changed since it was saved"));
+  what_if.reset();
+  EXPECT_EQ(value("batch.micro_batch"), "3");
+  what_if.undo();
+  EXPECT_EQ(value("batch.micro_batch"), "4");
+  ASSERT_EQ(view.save_plan(path), QString());
+  EXPECT_FALSE(view.has_unsaved_changes());
+  for (int n = 0; n < 2; ++n) what_if.undo();
+  EXPECT_EQ(value("batch.micro_batch"), before);  // as it was when the file was opened
+}
+
+TEST_F(WhatIfViewTest, AnotherRecordingIsStartedFromOnDemandOnceSomethingWasMoved) {
+  const auto open = [&](const WhatIfSettings& settings, const char* title) {
+    session.add(
+        make_document(prediction_of(settings), Source::predicted, QString::fromUtf8(title), {}));
+  };
+  WhatIfSettings other = tiny_settings();
+  other.question.ranks = 4;
+  open(tiny_settings(), "two.fst");
+  ASSERT_TRUE(rests(what_if));
+  EXPECT_EQ(view.panel().base(), QStringLiteral("From two.fst"));
+  EXPECT_TRUE(view.panel().start_from_other().isHidden());
+  open(other, "four.fst");  // nothing was moved yet
+  ASSERT_TRUE(rests(what_if));
+  EXPECT_EQ(view.panel().base(), QStringLiteral("From four.fst"));
+  EXPECT_EQ(what_if.settings().question.ranks, 4);
+
+  what_if.set_value("batch.micro_batch", "2");
+  ASSERT_TRUE(rests(what_if));
+  session.set_current(0);
+  ASSERT_TRUE(rests(what_if));
+  EXPECT_EQ(what_if.settings().question.ranks, 4);
+  EXPECT_EQ(view.panel().base(), QStringLiteral("From four.fst"));
+  EXPECT_EQ(view.panel().start_from_other().text(), QStringLiteral("Start from two.fst"));
+  view.panel().start_from_other().click();
+  ASSERT_TRUE(rests(what_if));
+  EXPECT_EQ(what_if.settings().question.ranks, 2);
+  EXPECT_TRUE(what_if.changed_keys().empty());
+  EXPECT_TRUE(view.panel().start_from_other().isHidden());
+}
+
 TEST_F(WhatIfViewTest, OtherViewsFollowWhatWasMoved) {
   EXPECT_EQ(session.what_if(), nullptr);
   what_if.set_value("batch.micro_batch", "2");
