@@ -93,6 +93,15 @@ void Session::set_current(int index) {
   Q_EMIT current_changed();
 }
 
+void Session::show_next_rank(int by) {
+  if (current() == nullptr || current()->analysis->ranks.empty()) return;
+  const auto& ranks = current()->analysis->ranks;
+  const auto shown = std::ranges::find(ranks, selection_.rank(), &profiler::RankAnalysis::rank);
+  const auto count = std::ssize(ranks);
+  const auto next = (shown - ranks.begin() + by + count) % count;
+  selection_.set_rank(ranks[static_cast<std::size_t>(next)].rank);
+}
+
 void Session::show_what_if(DocumentPtr document) {
   for (std::size_t n = 0; n < documents_.size(); ++n) {
     if (documents_[n]->source == Source::what_if)

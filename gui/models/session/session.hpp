@@ -32,6 +32,8 @@ class Session : public QObject {
   void replace(int index, DocumentPtr document);  // the same event stays selected
   void close(int index);
   void set_current(int index);  // window and range stay in their places of the step
+  // The rank after or before the one that is shown, and from the last one the first.
+  void show_next_rank(int by);
   // The prediction of the what-if panel: appended the first time, replaced from then on.
   void show_what_if(DocumentPtr document);
   DocumentPtr what_if() const;

@@ -36,9 +36,10 @@ std::optional<std::int64_t> amount(const QString& text, const std::array<Measure
     ++digits;
   bool is_number = false;
   const double number = text.left(digits).toDouble(&is_number);
-  if (!is_number || number > 1e15) return std::nullopt;
+  if (!is_number) return std::nullopt;
+  constexpr double kMost = 9e18;  // that 64 bits hold
   for (const Measure& unit : units) {
-    if (text.mid(digits) == QLatin1String(unit.name)) {
+    if (text.mid(digits) == QLatin1String(unit.name) && number * unit.size < kMost) {
       return static_cast<std::int64_t>(number * unit.size);
     }
   }

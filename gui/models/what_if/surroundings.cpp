@@ -26,10 +26,13 @@ std::vector<std::string> values_beside(const PlanControl& control, const std::st
   return values;
 }
 
-std::vector<Changes> changes_beside(const SpeltPlan& plan) {
+// Other operators are no change beside the present plan where they would run on another machine.
+std::vector<Changes> changes_beside(const WhatIfSettings& settings) {
+  const SpeltPlan& plan = settings.plan;
   std::vector<Changes> all;
   for (const ControlSection& section : plan_controls()) {
     for (const PlanControl& control : section.controls) {
+      if (control.key == "operators" && !settings.question.machine) continue;
       for (std::string& value : values_beside(control, plan.value(control.key))) {
         SpeltPlan changed = plan;
         changed.set(control.key, value);
@@ -107,7 +110,7 @@ std::vector<ControlChoice> swept_values(const std::string& key, const SpeltPlan&
 }
 
 Sweep sweep_of(const SweepKeys& keys, const SpeltPlan& plan, std::vector<Changes>& all) {
-  Sweep sweep{keys.first, keys.second, {}, {}, {}, 0, 0};
+  Sweep sweep{keys.first, keys.second, {}, {}, {}};
   const auto first = swept_values(keys.first, plan), second = swept_values(keys.second, plan);
   for (const ControlChoice& choice : first) sweep.first_values.push_back(choice.text);
   for (const ControlChoice& choice : second) sweep.second_values.push_back(choice.text);
@@ -125,8 +128,10 @@ Sweep sweep_of(const SweepKeys& keys, const SpeltPlan& plan, std::vector<Changes
 void fill(Sweep& sweep, std::vector<Candidate> candidates) {
   std::vector<SweepPoint> points;
   for (std::size_t n = 0; n < candidates.size(); ++n) {
-    if (candidates[n].error || !candidates[n].fits || candidates[n].tokens_per_s <= 0) {
-      ++sweep.misfits;
+    const Candidate& made = candidates[n];
+    const bool is_possible = !made.error && (made.tokens_per_s > 0 || !made.fits);
+    if (!is_possible || !made.fits) {
+      ++(is_possible ? sweep.misfits : sweep.impossible);
       continue;
     }
     SweepPoint point = sweep.points[n];
@@ -165,7 +170,7 @@ std::shared_ptr<const Surroundings> survey(const OutcomePtr& present, const Swee
   auto notches = predict_candidates(base, slider_notches(base.plan), threads, is_unwanted);
   if (!notches) return nullptr;
   found->notches = std::move(*notches);
-  auto beside = predict_candidates(base, changes_beside(base.plan), threads, is_unwanted);
+  auto beside = predict_candidates(base, changes_beside(base), threads, is_unwanted);
   if (!beside) return nullptr;
   found->neighbours = neighbours_of(*present, std::move(*beside));
   const auto start = std::chrono::steady_clock::now();

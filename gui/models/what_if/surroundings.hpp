@@ -33,7 +33,8 @@ struct Sweep {
   std::string first_key, second_key;  // empty: one key alone
   std::vector<QString> first_values, second_values;
   std::vector<SweepPoint> points;
-  std::size_t misfits = 0;  // that do not fit, or break a rule
+  std::size_t misfits = 0;     // that do not fit
+  std::size_t impossible = 0;  // that break a rule
   double took_ns = 0;
 };
 

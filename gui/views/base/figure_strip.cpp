@@ -1,6 +1,7 @@
 #include "gui/views/base/figure_strip.hpp"
 
 #include <QHelpEvent>
+#include <QMouseEvent>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
@@ -114,15 +115,36 @@ void FigureStrip::paintEvent(QPaintEvent*) {
   }
 }
 
+QRectF FigureStrip::figure_box(std::size_t figure) const {
+  const std::vector<double> left = lefts();
+  return {left[figure], 0, left[figure + 1] - left[figure], static_cast<double>(height())};
+}
+
+const StripFigure* FigureStrip::figure_at(double x) const {
+  for (std::size_t n = 0; n < figures_.size(); ++n) {
+    if (const QRectF box = figure_box(n); box.left() <= x && x < box.right()) return &figures_[n];
+  }
+  return nullptr;
+}
+
+void FigureStrip::mouseMoveEvent(QMouseEvent* event) {
+  const StripFigure* figure = figure_at(event->position().x());
+  const bool is_link = figure != nullptr && figure->link >= 0;
+  setCursor(is_link ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
+
+void FigureStrip::mouseReleaseEvent(QMouseEvent* event) {
+  const StripFigure* figure = figure_at(event->position().x());
+  if (figure != nullptr && figure->link >= 0) Q_EMIT followed(figure->link);
+}
+
 bool FigureStrip::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return PaintedWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const std::vector<double> left = lefts();
   QString tooltip;
-  for (std::size_t n = 0; n < figures_.size(); ++n) {
-    if (help->pos().x() < left[n] || help->pos().x() >= left[n + 1]) continue;
-    QStringList lines{figures_[n].tooltip};
-    if (n >= shown_notes()) lines.prepend(figures_[n].note);
+  if (const StripFigure* figure = figure_at(help->pos().x())) {
+    QStringList lines{figure->tooltip};
+    if (figure >= figures_.data() + shown_notes()) lines.prepend(figure->note);
     lines.removeAll(QString());
     tooltip = lines.join(QLatin1Char('\n'));
   }

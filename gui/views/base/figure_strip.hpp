@@ -18,6 +18,7 @@ struct StripFigure {
   QString note{};
   Role note_role = Role::text2;
   QString tooltip{};  // where the figure comes from
+  int link = -1;      // number, of the view, of what a click leads to; none
 };
 
 class FigureStrip : public PaintedWidget {
@@ -31,18 +32,25 @@ class FigureStrip : public PaintedWidget {
   void set_stale(bool is_stale);
   void set_margin(int left) { margin_ = left; }
   std::size_t shown_notes() const;  // those of the first figures
+  QRectF figure_box(std::size_t figure) const;
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
 
+ Q_SIGNALS:
+  void followed(int link);
+
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
   struct Widths {
     double whole = 0, without_note = 0;
   };
+  const StripFigure* figure_at(double x) const;
   double column_width(const StripFigure& figure, const QString& note) const;
   void widen();
   std::vector<double> lefts() const;  // one more than there are figures

@@ -1,5 +1,6 @@
 #include "gui/views/inspector/inspector.hpp"
 
+#include <QMenu>
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -134,6 +135,9 @@ Inspector::Inspector(Session& session, QWidget* parent)
   connect(&session, &Session::documents_changed, this, &Inspector::take_event);
   connect(&session, &Session::current_changed, this, &Inspector::take_range);
 
+  for (gui::Panel* panel :
+       std::initializer_list<gui::Panel*>{step_panel_, selection_panel_, range_panel_})
+    connect(&panel->head(), &PanelHead::whose_asked, this, &Inspector::offer_ranks);
   connect(step_panel_, &StepPanel::fit_asked, this, [this] { fit(session_.steady_step()); });
   connect(selection_panel_, &SelectionPanel::zoom_asked, this, &Inspector::fit_event);
   connect(selection_panel_, &SelectionPanel::mark_asked, this, &Inspector::mark_event);
@@ -197,6 +201,23 @@ void Inspector::show_panel() {
   const bool has_range = session_.selection().range().has_value() && session_.current() != nullptr;
   if (has_range && (is_range_newer_ || !has_event)) return setCurrentWidget(range_panel_);
   setCurrentWidget(has_event ? static_cast<QWidget*>(selection_panel_) : step_panel_);
+}
+
+// Of the document that is shown; an event that is selected is of its own rank, so that another rank deselects it.
+void Inspector::offer_ranks(QPoint below) {
+  if (session_.current() == nullptr) return;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (const profiler::RankAnalysis& rank : session_.current()->analysis->ranks) {
+    QAction* choice = menu->addAction(tr("rank %1").arg(rank.rank));
+    choice->setCheckable(true);
+    choice->setChecked(rank.rank == session_.selection().rank());
+    connect(choice, &QAction::triggered, this, [this, number = rank.rank] {
+      session_.selection().select(std::nullopt);
+      session_.selection().set_rank(number);
+    });
+  }
+  menu->popup(below);
 }
 
 void Inspector::fit(traces::Interval interval) {

@@ -39,6 +39,7 @@ class Inspector : public QStackedWidget {
   void take_range();
   void show_panel();
   void fit(traces::Interval interval);
+  void offer_ranks(QPoint below);
   void fit_event();
   void mark_event();
   traces::EventPointer selected_event() const;

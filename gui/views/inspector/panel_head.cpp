@@ -1,5 +1,6 @@
 #include "gui/views/inspector/panel_head.hpp"
 
+#include <QMouseEvent>
 #include <utility>
 
 #include "gui/paint/figures.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kTitleHeight = 22, kDetailHeight = 22, kFigureHeight = 34;
 constexpr double kHeadGap = 8;
+constexpr double kOpens = 12;       // room of the mark that others can be chosen
 constexpr double kHeadSwatch = 18;  // room of the swatch before the title
 
 // Draws what stands right and returns what is left of the line.
@@ -35,6 +37,7 @@ void draw_left(QPainter& painter, const QRectF& line, Text size, Role role, cons
 
 PanelHead::PanelHead(QWidget* parent) : PaintedWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setMouseTracking(true);
 }
 
 void PanelHead::set_headline(Headline headline) {
@@ -56,7 +59,28 @@ QSize PanelHead::sizeHint() const {
   return {288, scaled(kTitleHeight) + scaled(kDetailHeight) + scaled(kFigureHeight)};
 }
 
+QRectF PanelHead::whose_box() const {
+  if (headline_.whose.isEmpty()) return {};
+  const double wide = figure_width(gui::font(Text::secondary), headline_.whose) + kOpens;
+  return {width() - wide, 0, wide, static_cast<double>(scaled(kTitleHeight))};
+}
+
+void PanelHead::mouseMoveEvent(QMouseEvent* event) {
+  setCursor(whose_box().contains(event->position()) ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
+
+void PanelHead::mouseReleaseEvent(QMouseEvent* event) {
+  if (!whose_box().contains(event->position())) return;
+  Q_EMIT whose_asked(mapToGlobal(whose_box().bottomLeft().toPoint()));
+}
+
 void PanelHead::draw_title(QPainter& painter, QRectF line) const {
+  if (!headline_.whose.isEmpty()) {
+    const QPointF tip(line.right() - 4, line.center().y() + 2);
+    painter.setPen(QPen(theme()[Role::text3], 1.2));
+    painter.drawPolyline(QPolygonF({tip + QPointF(-3, -3), tip, tip + QPointF(3, -3)}));
+    line.setRight(line.right() - kOpens);
+  }
   line = draw_right(painter, line, Text::secondary, Role::text2, headline_.whose);
   if (headline_.swatch) {
     painter.fillRect(QRectF(line.left(), line.center().y() - 5, 10, 10),

@@ -34,11 +34,17 @@ class PanelHead : public PaintedWidget {
   void set_headline(Headline headline);
   const Headline& headline() const { return headline_; }
   QString as_text() const;
+  QRectF whose_box() const;  // empty where nobody is named
 
   QSize sizeHint() const override;
 
+ Q_SIGNALS:
+  void whose_asked(QPoint below);  // on the screen: what is named right of the title was clicked
+
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
 
  private:
   void draw_title(QPainter& painter, QRectF line) const;

@@ -16,6 +16,7 @@
 #include "gui/views/inspector/help_overlay.hpp"
 #include "gui/views/inspector/inspector.hpp"
 #include "gui/views/inspector/results_panel.hpp"
+#include "gui/views/inspector/tables_panel.hpp"
 #include "gui/views/memory/memory_view.hpp"
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
@@ -62,8 +63,9 @@ MainWindow::~MainWindow() {
   session_.disconnect(this);
   session_.selection().disconnect(this);
   // They use the session and the search, which as members go before a widget's children do.
-  for (QWidget* part : std::initializer_list<QWidget*>{help_, palette_, inspector_dock_, overlay_,
-                                                       results_dock_, pages_, menuWidget()}) {
+  for (QWidget* part :
+       std::initializer_list<QWidget*>{help_, palette_, inspector_dock_, overlay_, results_dock_,
+                                       tables_dock_, pages_, menuWidget()}) {
     delete part;
   }
 }
@@ -126,7 +128,7 @@ void MainWindow::refresh_view() {
 bool MainWindow::is_busy() const {
   return loader_.is_busy() || offers_made_ > 0 || current_view()->is_busy() ||
          inspector_->is_busy() || search_.is_busy() ||
-         (results_dock_->isVisible() && results_->is_busy());
+         (results_dock_->isVisible() && results_->is_busy()) || tables_->is_busy();
 }
 
 void MainWindow::refresh_status() {

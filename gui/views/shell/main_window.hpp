@@ -29,6 +29,7 @@ class Inspector;
 class InspectorOverlay;
 class NoticeBar;
 class PartBar;
+class TablesPanel;
 class ResultsPanel;
 class StatusBar;
 class TimelineView;
@@ -58,6 +59,7 @@ class MainWindow : public QMainWindow {
   NoticeBar& notice() { return *notice_; }
   NoticeBar& loading() { return *loading_; }
   PartBar& part() { return *part_; }
+  TablesPanel& tables() { return *tables_; }
   StatusBar& status() { return *status_; }
 
   void show_view(int index);
@@ -102,7 +104,8 @@ class MainWindow : public QMainWindow {
   void refresh_status();
   void refresh_notice();  // of the current document
   void place_inspector(bool is_floating);
-  void fit_inspector();  // to the window's width
+  void size_inspector();  // to the size of text
+  void fit_inspector();   // to the window's width
   void show_inspector(bool shows);
   void remember_layout();
   void restore_layout();
@@ -158,6 +161,8 @@ class MainWindow : public QMainWindow {
   bool is_inspector_wanted_ = true;  // where there is room for it
   ResultsPanel* results_ = nullptr;
   QDockWidget* results_dock_ = nullptr;
+  TablesPanel* tables_ = nullptr;
+  QDockWidget* tables_dock_ = nullptr;
   StatusBar* status_ = nullptr;
   HelpOverlay* help_ = nullptr;
   CommandPalette* palette_ = nullptr;

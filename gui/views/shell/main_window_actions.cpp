@@ -7,10 +7,12 @@
 
 #include "gui/paint/style.hpp"
 #include "gui/paint/theme.hpp"
+#include "gui/views/base/data_table.hpp"
 #include "gui/views/inspector/command_palette.hpp"
 #include "gui/views/inspector/help_overlay.hpp"
 #include "gui/views/inspector/results_panel.hpp"
 #include "gui/views/inspector/search_field.hpp"
+#include "gui/views/inspector/tables_panel.hpp"
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/main_window.hpp"
@@ -79,6 +81,18 @@ void MainWindow::connect_actions() {
   connect(a.align_steps, &QAction::toggled, this,
           [this](bool aligns) { session_.align_by(aligns ? AlignBy::step : AlignBy::clock); });
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
+  on(a.next_rank, [this] { session_.show_next_rank(1); });
+  on(a.previous_rank, [this] { session_.show_next_rank(-1); });
+  on(a.tables, [this](bool shows) { tables_dock_->setVisible(shows); });
+  const auto show_table = [this](std::size_t table) {
+    if (tables_dock_->isHidden()) actions_->tables->trigger();
+    tables_->show_table(table);
+    tables_->table().setFocus();
+  };
+  on(a.exposed, [show_table] { show_table(kExposedTable); });
+  connect(timeline_, &TimelineView::list_asked, this, [show_table](TimelineView::Link of) {
+    show_table(of == TimelineView::kSteps ? kStepsTable : kExposedTable);
+  });
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
   on(a.commands, [this] { palette_->show_commands(actions_->all()); });
@@ -107,6 +121,7 @@ void MainWindow::connect_appearance() {
   choose(actions_->light_theme, ThemeChoice::light);
   choose(actions_->dark_theme, ThemeChoice::dark);
   Appearance& appearance = Appearance::instance();
+  connect(&appearance, &Appearance::changed, this, &MainWindow::fit_inspector);
   connect(actions_->larger, &QAction::triggered, this,
           [&] { set_text_scale(Appearance::instance().text_scale() + kTextStep); });
   connect(actions_->smaller, &QAction::triggered, this,

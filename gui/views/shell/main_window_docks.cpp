@@ -5,6 +5,7 @@
 
 #include "gui/views/inspector/inspector.hpp"
 #include "gui/views/inspector/results_panel.hpp"
+#include "gui/views/inspector/tables_panel.hpp"
 #include "gui/views/shell/inspector_overlay.hpp"
 #include "gui/views/shell/main_window.hpp"
 #include "gui/views/shell/window_actions.hpp"
@@ -48,12 +49,26 @@ void MainWindow::make_docks() {
   results_dock_->setWidget(results_);
   addDockWidget(Qt::BottomDockWidgetArea, results_dock_);
   results_dock_->hide();
+  tables_ = new TablesPanel(session_);
+  tables_dock_ = new QDockWidget(tr("Tables"), this);
+  tables_dock_->setObjectName(QStringLiteral("tables"));
+  tables_dock_->setTitleBarWidget(new QWidget);
+  tables_dock_->setWidget(tables_);
+  addDockWidget(Qt::BottomDockWidgetArea, tables_dock_);
+  tables_dock_->hide();
   setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+}
+
+void MainWindow::size_inspector() {
+  const int wide = scaled(kInspectorWidth);
+  inspectors_->setMinimumSize(wide, 0);
+  inspectors_->setMaximumWidth(inspector_dock_->isFloating() ? QWIDGETSIZE_MAX : wide);
 }
 
 // Beside the view where the window is wide enough, else over it, and then only as long as it is wanted.
 void MainWindow::fit_inspector() {
-  const bool is_narrow = width() < kOverlayBelow && !inspector_dock_->isFloating();
+  size_inspector();
+  const bool is_narrow = width() < scaled(kOverlayBelow) && !inspector_dock_->isFloating();
   if (is_narrow == is_narrow_) return;
   is_narrow_ = is_narrow;
   if (is_narrow) {
@@ -86,6 +101,7 @@ void MainWindow::restore_layout() {
   if (!is_narrow_) actions_->inspector->setChecked(is_inspector_wanted_);
   actions_->float_inspector->setChecked(inspector_dock_->isFloating());
   actions_->results->setChecked(!results_dock_->isHidden());
+  actions_->tables->setChecked(!tables_dock_->isHidden());
 }
 
 // Docked it has no title, and the width of the design; in a window of its own it has both as it likes.
@@ -94,8 +110,7 @@ void MainWindow::place_inspector(bool is_floating) {
   if (is_floating == (title == nullptr)) return;
   inspector_dock_->setTitleBarWidget(is_floating ? nullptr : new QWidget);
   if (title != nullptr) title->deleteLater();
-  inspectors_->setMinimumSize(kInspectorWidth, 0);
-  inspectors_->setMaximumWidth(is_floating ? QWIDGETSIZE_MAX : kInspectorWidth);
+  size_inspector();
 }
 
 }  // namespace foreshard::gui

@@ -86,6 +86,11 @@ void prepare(MainWindow& window, const ViewerOptions& options) {
   QStringList files;
   for (const std::string& file : options.files) files << QString::fromStdString(file);
   window.open(files, options.steps);
+  if (!options.range) return;
+  QObject::connect(
+      &window.loader(), &Loader::finished, &window,
+      [&window, range = *options.range] { window.session().axis().show(range); },
+      Qt::SingleShotConnection);
 }
 
 Result<void> run_unattended(MainWindow& window, const ViewerOptions& options) {

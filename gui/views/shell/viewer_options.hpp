@@ -16,10 +16,10 @@ namespace foreshard::gui {
 
 struct ViewerOptions {
   std::vector<std::string> files;
-  std::string picture;  // --render; empty: a window
+  std::string picture;      // --render; empty: a window
   std::string timings;      // --timings; empty: none
   std::string description;  // --describe; empty: none, -: standard output
-  int view = -1;        // index into MainWindow::views(); -1: what fits the files
+  int view = -1;            // index into MainWindow::views(); -1: what fits the files
   QSize size = {1600, 1000};
   bool has_size = false;
   std::optional<ThemeName> theme;

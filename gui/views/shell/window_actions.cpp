@@ -38,6 +38,11 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   float_inspector->setCheckable(true);
   results = add(words("Search results"), {QKeySequence(Qt::CTRL | Qt::Key_J)});
   results->setCheckable(true);
+  tables = add(words("Tables and SQL queries"), {QKeySequence(Qt::CTRL | Qt::Key_T)});
+  tables->setCheckable(true);
+  exposed = add(words("List of exposed communication"), {QKeySequence(Qt::Key_E)});
+  next_rank = add(words("Next rank"), {QKeySequence(Qt::CTRL | Qt::Key_PageDown)});
+  previous_rank = add(words("Previous rank"), {QKeySequence(Qt::CTRL | Qt::Key_PageUp)});
   critical_path = add(words("Critical path on the lanes"), {QKeySequence(Qt::Key_X)});
   critical_path->setCheckable(true);
   align_steps = add(words("Align steps of open files"), {QKeySequence(Qt::Key_Y)});

@@ -21,7 +21,7 @@ struct WindowActions {
   std::vector<QAction*> views;
   QAction *open, *open_folder, *open_part, *reload, *follow, *close, *new_window;
   QAction *search, *next_hit, *previous_hit, *help, *commands, *inspector, *float_inspector,
-      *results, *critical_path, *align_steps;
+      *results, *tables, *exposed, *next_rank, *previous_rank, *critical_path, *align_steps;
   QAction *copy, *picture;
   QAction *system_theme, *light_theme, *dark_theme, *larger, *smaller, *usual, *less_motion;
   QAction* quit;

@@ -73,10 +73,16 @@ void paint_section_header(QPainter& painter, const QRectF& box, double left, con
   }
   x = std::max(x, left + 6);
   const double right = box.right() - 12 - note_width;
-  for (const LegendEntry& entry : row.legend) {
-    const double needed = label_width(entry.text, Text::secondary) + 34;
-    if (x + needed > right) break;
-    x = draw_legend_entry(painter, box, x, entry);
+  constexpr double kSwatch = 34, kMore = 28;
+  for (std::size_t n = 0; n < row.legend.size(); ++n) {
+    const std::size_t left_out = row.legend.size() - n;
+    const double room = right - x - (left_out > 1 ? kMore : 0);
+    if (label_width(row.legend[n].text, Text::secondary) + kSwatch > room) {
+      draw_label(painter, QRectF(x, box.top(), kMore, box.height()), Qt::AlignLeft,
+                 QStringLiteral("+%1").arg(left_out), Text::secondary, theme()[Role::text3]);
+      break;
+    }
+    x = draw_legend_entry(painter, box, x, row.legend[n]);
   }
   draw_label(painter, QRectF(right, box.top(), note_width, box.height()), Qt::AlignLeft, row.note,
              Text::secondary, theme()[Role::text3]);

@@ -47,7 +47,10 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
     memory_.show(session_.current(), session_.selection().rank());
     lay_out();
   });
-  connect(&session, &Session::current_changed, this, &TimelineCanvas::take_document);
+  connect(&session, &Session::current_changed, this, [this] {
+    take_document();
+    reveal_document();
+  });
   connect(&session, &Session::documents_changed, this, &TimelineCanvas::take_document);
   connect(&session, &Session::alignment_changed, this, &TimelineCanvas::lay_out);
   connect(&Appearance::instance(), &Appearance::changed, this, &TimelineCanvas::take_appearance);
@@ -77,6 +80,17 @@ void TimelineCanvas::take_document() {
   memory_.show(session_.current(), session_.selection().rank());
   current_lane_ = 0;
   take_appearance();
+}
+
+// Rows of the current document, which may stand below those of others, come into view.
+void TimelineCanvas::reveal_document() {
+  for (const SceneRow& row : scene_.rows()) {
+    if (RowId::of(row.id).document != session_.current_index()) continue;
+    const double top = row.top - verticalScrollBar()->value();
+    if (top < 0 || top + 2 * row.height > rows_box().height())
+      verticalScrollBar()->setValue(static_cast<int>(row.top));
+    return;
+  }
 }
 
 void TimelineCanvas::take_appearance() {
@@ -302,6 +316,7 @@ void TimelineCanvas::scroll_rows(int by) {
 
 // The selection, and if that is shown already, the step.
 void TimelineCanvas::fit() {
+  motion_.finish();
   const auto& event = session_.selection().event();
   const auto& range = session_.selection().range();
   if (!fitted_selection_ && (event || range)) {
@@ -314,6 +329,7 @@ void TimelineCanvas::fit() {
 }
 
 void TimelineCanvas::fit_at(QPointF at) {
+  motion_.finish();
   const SceneRow* row = row_at(at.y());
   const auto hit = row != nullptr
                        ? scene_.hit(*row, at.y() - row_box(*row).top(), ns_at(at.x()), reach_ns())
@@ -601,7 +617,10 @@ bool TimelineCanvas::press_plain(int key) {
   if (move_window(key, 1)) return true;
   switch (key) {
     case Qt::Key_F: fit(); return true;
-    case Qt::Key_0: session_.axis().show(session_.everything()); return true;
+    case Qt::Key_0:
+      motion_.finish();
+      session_.axis().show(session_.everything());
+      return true;
     case Qt::Key_Comma: select_beside(-1); return true;
     case Qt::Key_Period: select_beside(1); return true;
     case Qt::Key_BracketLeft: follow_arrow(Direction::cause); return true;

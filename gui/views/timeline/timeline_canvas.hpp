@@ -31,6 +31,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   void paint_frame(QPainter& painter);
   bool is_busy() const;
   QString as_text() const;
+  void go_to_peak();  // of memory
   void set_animated(bool animated) { motion_.set_animated(animated); }
   void set_drags_swapped(bool swapped) { drags_are_swapped_ = swapped; }
 
@@ -104,7 +105,6 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   void drop_mark(QPointF at);
   void next_colouring();
   void next_memory_clock();
-  void go_to_peak();
   void fold_lane();
   void pin_lane();
   void hide_lane();
@@ -133,6 +133,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   void take_content();
   TileCache::Fill tile_fill() const;
   void reveal_selection();
+  void reveal_document();
   void follow_axis();
   void follow_cursor();
   void lay_out();

@@ -21,8 +21,8 @@ constexpr Words said("Timeline");
 std::vector<StripFigure> step_strip(const Document& document) {
   const StepFigures step = step_figures(*document.trace, *document.analysis);
   std::vector<StripFigure> strip;
-  const auto add = [&](const char* label, Figure figure, QString note = {}) {
-    strip.push_back({said(label), std::move(figure), std::move(note), Role::text2, {}});
+  const auto add = [&](const char* label, Figure figure, QString note = {}, int link = -1) {
+    strip.push_back({said(label), std::move(figure), std::move(note), Role::text2, {}, link});
   };
   if (step.step_ns > 0) {
     QString band;
@@ -31,7 +31,7 @@ std::vector<StripFigure> step_strip(const Document& document) {
                  .arg(time_range_text(static_cast<double>(step.band.start_ns),
                                       static_cast<double>(step.band.end_ns)));
     }
-    add("Step time", time_figure(static_cast<double>(step.step_ns)), band);
+    add("Step time", time_figure(static_cast<double>(step.step_ns)), band, TimelineView::kSteps);
   }
   if (step.tokens_per_s > 0) {
     add("Throughput", {count_figure(std::llround(step.tokens_per_s)).text(), said("tokens/s")});
@@ -52,7 +52,8 @@ std::vector<StripFigure> step_strip(const Document& document) {
     } else {
       const double share = static_cast<double>(step.exposed_ns) / static_cast<double>(whole);
       add("Exposed communication", time_figure(static_cast<double>(step.exposed_ns)),
-          said(step.step_ns > 0 ? "%1 of the step" : "%1 of the span").arg(percent_text(share)));
+          said(step.step_ns > 0 ? "%1 of the step" : "%1 of the span").arg(percent_text(share)),
+          TimelineView::kExposed);
     }
   }
   if (step.peak_reserved > 0) {
@@ -64,9 +65,10 @@ std::vector<StripFigure> step_strip(const Document& document) {
       capacity = said(fits ? "of %1 \u00b7 fits" : "of %1 \u00b7 does not fit")
                      .arg(bytes_figure(step.capacity).text());
     }
-    add("Peak reserved", bytes_figure(step.peak_reserved), capacity);
+    add("Peak reserved", bytes_figure(step.peak_reserved), capacity, TimelineView::kPeak);
   }
-  if (step.peak_allocated > 0) add("Peak allocated", bytes_figure(step.peak_allocated));
+  if (step.peak_allocated > 0)
+    add("Peak allocated", bytes_figure(step.peak_allocated), {}, TimelineView::kPeak);
   return strip;
 }
 
@@ -81,6 +83,10 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   strip_->hide();  // until the window shows it
   connect(canvas_, &TimelineCanvas::busy_changed, this, &View::busy_changed);
   connect(canvas_, &TimelineCanvas::search_left, this, &TimelineView::search_left);
+  connect(strip_, &FigureStrip::followed, this, [this](int link) {
+    if (link == kPeak) return canvas_->go_to_peak();
+    Q_EMIT list_asked(static_cast<Link>(link));
+  });
   connect(&session.axis(), &TimeAxis::changed, this, &View::status_changed);
   const auto take = [this] {
     const DocumentPtr document = this->session().current();

@@ -12,6 +12,9 @@ class TimelineView : public View {
  public:
   explicit TimelineView(Session& session, QWidget* parent = nullptr);
 
+  // What figures of the strip lead to.
+  enum Link : std::uint8_t { kExposed, kSteps, kPeak };
+
   QString title() const override { return tr("Timeline"); }
   QWidget* strip() override { return strip_; }
   bool is_busy() const override { return canvas_->is_busy(); }
@@ -30,6 +33,7 @@ class TimelineView : public View {
 
  Q_SIGNALS:
   void search_left();
+  void list_asked(foreshard::gui::TimelineView::Link of);
 
  private:
   TimelineCanvas* canvas_;

@@ -24,7 +24,9 @@ ControlRow::ControlRow(const QString& label, QWidget* control, bool is_wide, QWi
   if (is_wide) {
     beside->addWidget(label_);
   } else {
-    label_->setFixedWidth(kLabelWidth);
+    const auto fit = [this] { label_->setFixedWidth(scaled(kLabelWidth)); };
+    fit();
+    connect(&Appearance::instance(), &Appearance::changed, label_, fit);
     beside->addWidget(label_, 0, Qt::AlignVCenter);
   }
   beside->addWidget(control_, 1);

@@ -19,7 +19,9 @@ constexpr std::int64_t kMebibyte = std::int64_t{1} << 20, kGibibyte = std::int64
 
 MemoryOverlay::MemoryOverlay(QWidget* parent) : PaintedWidget(parent) {
   setAccessibleName(tr("Memory over the step"));
-  setMinimumSize(380, 220);
+  const auto fit = [this] { setMinimumSize(scaled(380), scaled(220)); };
+  connect(&Appearance::instance(), &Appearance::changed, this, fit);
+  fit();
 }
 
 void MemoryOverlay::set_variants(std::vector<Variant> variants) {
@@ -39,11 +41,18 @@ void MemoryOverlay::set_in_time(bool in_time) {
   update();
 }
 
+void MemoryOverlay::set_fits_data(bool fits_data) {
+  fits_data_ = fits_data;
+  measure();
+  update();
+}
+
 void MemoryOverlay::measure() {
   top_ = longest_ns_ = 1;
   for (const Variant& variant : variants_) {
     const Outcome& outcome = *variant.outcome;
-    top_ = std::max({top_, outcome.reserved, outcome.allocated, outcome.capacity.value_or(0)});
+    const std::int64_t capacity = fits_data_ ? 0 : outcome.capacity.value_or(0);
+    top_ = std::max({top_, outcome.reserved, outcome.allocated, capacity});
     longest_ns_ = std::max(longest_ns_, outcome.curve_length);
   }
   top_ += top_ / 16;
@@ -54,7 +63,8 @@ bool MemoryOverlay::in_gib() const {
 }
 
 QRectF MemoryOverlay::area() const {
-  return QRectF(44, 36, width() - 44 - 1, height() - 36 - 26);
+  const double left = scaled(44), top = scaled(36);
+  return QRectF(left, top, width() - left - 1, height() - top - scaled(26));
 }
 
 double MemoryOverlay::x_of(const Variant& variant, std::int64_t position) const {
@@ -76,7 +86,7 @@ void MemoryOverlay::paint_axes(QPainter& painter) const {
     painter.fillRect(QRectF(area().left(), y, area().width(), 1),
                      t[bytes == 0 ? Role::strong_line : Role::grid]);
     painter.setPen(t[Role::text3]);
-    draw_figure(painter, QRectF(0, y - 8, 36, 16), Qt::AlignRight,
+    draw_figure(painter, QRectF(0, y - scaled(8), scaled(36), scaled(16)), Qt::AlignRight,
                 QString::number(static_cast<double>(bytes) / unit, 'g', 4));
   }
   for (int quarter = 0; quarter <= 4; ++quarter) {
@@ -84,8 +94,10 @@ void MemoryOverlay::paint_axes(QPainter& painter) const {
     const QString text = in_time_
                              ? time_figure(static_cast<double>(longest_ns_) * quarter / 4).text()
                              : QStringLiteral("%1 %").arg(25 * quarter);
-    const double wide = 70, left = quarter == 0 ? x : quarter == 4 ? x - wide : x - wide / 2;
-    draw_figure(painter, QRectF(left, area().bottom() + 5, wide, 16),
+    const double wide = scaled(70), left = quarter == 0   ? x
+                                           : quarter == 4 ? x - wide
+                                                          : x - wide / 2;
+    draw_figure(painter, QRectF(left, area().bottom() + 5, wide, scaled(16)),
                 quarter == 0   ? Qt::AlignLeft
                 : quarter == 4 ? Qt::AlignRight
                                : Qt::AlignHCenter,
@@ -155,18 +167,20 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
   painter.fillRect(QRectF(area().left(), reserved, area().width(), 1), t[Role::text2]);
   painter.setFont(gui::font(Text::tick));
   painter.setPen(t[Role::text2]);
-  const bool has_room_below = reserved + 20 < area().bottom();
+  const bool has_room_below = reserved + scaled(20) < area().bottom();
   draw_figure(painter,
-              QRectF(area().left() + 6, has_room_below ? reserved + 3 : reserved - 19, 260, 16),
+              QRectF(area().left() + 6, has_room_below ? reserved + 3 : reserved - scaled(19),
+                     scaled(260), scaled(16)),
               Qt::AlignLeft, tr("reserved, now: %1").arg(bytes_figure(outcome.reserved).text()));
-  if (!outcome.capacity) return;
+  if (!outcome.capacity || *outcome.capacity > top_) return;
   const double capacity = std::round(y_of(*outcome.capacity)) + 0.5;
   QPen pen(t[Role::error], 1.2);
   pen.setDashPattern({5, 3});
   painter.setPen(pen);
   painter.drawLine(QPointF(area().left(), capacity), QPointF(area().right(), capacity));
   painter.setPen(t[Role::error]);
-  draw_figure(painter, QRectF(area().left(), capacity - 18, area().width(), 16), Qt::AlignRight,
+  draw_figure(painter, QRectF(area().left(), capacity - scaled(18), area().width(), scaled(16)),
+              Qt::AlignRight,
               tr("capacity of %1: %2")
                   .arg(outcome.settings.place(), bytes_figure(*outcome.capacity).text()));
 }
@@ -174,8 +188,11 @@ void MemoryOverlay::paint_limits(QPainter& painter, const Variant& now) const {
 void MemoryOverlay::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::canvas]);
-  draw_heading(painter, {0, 18}, tr("Memory over the step"),
-               in_gib() ? tr("allocated, GiB, worst rank") : tr("allocated, MiB, worst rank"));
+  constexpr int kRoomForNote = 640;  // beside what is chosen over the plot
+  const QString unit =
+      in_gib() ? tr("allocated, GiB, worst rank") : tr("allocated, MiB, worst rank");
+  draw_heading(painter, {0, static_cast<double>(scaled(18))}, tr("Memory over the step"),
+               width() < scaled(kRoomForNote) ? QString() : unit);
   if (variants_.empty()) return;
   paint_axes(painter);
   if (is_stale_) painter.setOpacity(0.55);

@@ -18,6 +18,8 @@ class MemoryOverlay : public PaintedWidget {
   void set_stale(bool is_stale);
   // Along the share of each step, or its time.
   void set_in_time(bool in_time);
+  // Up to the capacity of the device, or no higher than what is used, where small changes are seen.
+  void set_fits_data(bool fits_data);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -36,7 +38,7 @@ class MemoryOverlay : public PaintedWidget {
   void paint_limits(QPainter& painter, const Variant& now) const;
 
   std::vector<Variant> variants_;
-  bool is_stale_ = false, in_time_ = false;
+  bool is_stale_ = false, in_time_ = false, fits_data_ = false;
   std::int64_t top_ = 1, longest_ns_ = 1;
 };
 

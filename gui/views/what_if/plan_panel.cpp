@@ -28,10 +28,14 @@ void offer(QComboBox& list, int value) {
 }  // namespace
 
 PlanPanel::PlanPanel(WhatIf& what_if, QWidget* parent) : QWidget(parent), what_if_(what_if) {
-  setFixedWidth(kPanelWidth);
   auto* content = new QWidget();
   content->setAutoFillBackground(false);
-  content->setFixedWidth(kPanelWidth - kScrollBar);
+  const auto fit = [this, content] {
+    setFixedWidth(scaled(kPanelWidth));
+    content->setFixedWidth(scaled(kPanelWidth) - kScrollBar);
+  };
+  fit();
+  connect(&Appearance::instance(), &Appearance::changed, content, fit);
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(0, 4, 0, 0);
   column->setSpacing(0);
@@ -118,7 +122,7 @@ void PlanPanel::add_head(QVBoxLayout& column) {
 void PlanPanel::show_base(const QString& base, const QString& other) {
   base_->set_text(base);
   start_from_other_->setText(start_from_other_->fontMetrics().elidedText(
-      tr("Start from %1").arg(other), Qt::ElideMiddle, kPanelWidth - kScrollBar - 64));
+      tr("Start from %1").arg(other), Qt::ElideMiddle, scaled(kPanelWidth) - kScrollBar - 64));
   start_from_other_->setVisible(!other.isEmpty());
 }
 
@@ -181,7 +185,6 @@ void PlanPanel::add_plan_sections(QVBoxLayout& column) {
 void PlanPanel::add_buttons(QVBoxLayout& column) {
   pin_ = new QPushButton(this);
   pin_->setProperty("primary", true);
-  pin_->setMinimumWidth(104);
   auto* save = new QPushButton(tr("Save plan…"), this);
   reset_ = new QPushButton(tr("Reset"), this);
   reset_->setFlat(true);

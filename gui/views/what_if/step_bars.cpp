@@ -13,7 +13,9 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kFirstBar = 34, kBarHeight = 66, kLegendHeight = 40;
+constexpr int kFirstBar = 34, kBarHeight = 66,
+              kLegendHeight = 40;  // at the usual size of text, as all here
+constexpr int kTextLine = 18, kBarTop = 24;
 
 // What is exposed is hatched: in the dark theme its colour is near that of backward.
 void fill_share(QPainter& painter, const QRectF& box, Role role) {
@@ -42,8 +44,8 @@ StepBars::StepBars(QWidget* parent) : PaintedWidget(parent) {
 }
 
 QSize StepBars::sizeHint() const {
-  const auto rows = static_cast<double>(std::max<std::size_t>(1, variants_.size()));
-  return {400, static_cast<int>(kFirstBar + kBarHeight * rows + kLegendHeight)};
+  const int rows = std::max(1, static_cast<int>(variants_.size()));
+  return {scaled(400), scaled(kFirstBar + kBarHeight * rows + kLegendHeight)};
 }
 
 void StepBars::set_variants(std::vector<Variant> variants) {
@@ -67,39 +69,41 @@ void StepBars::paint_variant(QPainter& painter, const Variant& variant, double t
   const Theme& t = theme();
   const Outcome& outcome = *variant.outcome;
   const double badge = badge_width(variant.letter);
-  draw_badge(painter, {badge / 2, top + 9}, variant);
+  const double line = scaled(kTextLine);
+  draw_badge(painter, {badge / 2, top + line / 2}, variant);
   painter.setFont(gui::font(Text::body));
   painter.setPen(t[Role::text]);
   const QFontMetricsF metrics(painter.font());
-  painter.drawText(QRectF(badge + 8, top, width() - badge - 100, 18), Qt::AlignVCenter,
-                   metrics.elidedText(variant.name, Qt::ElideRight, width() - badge - 100));
+  painter.drawText(QRectF(badge + 8, top, width() - badge - scaled(100), line), Qt::AlignVCenter,
+                   metrics.elidedText(variant.name, Qt::ElideRight, width() - badge - scaled(100)));
   if (outcome.step_ns <= 0) {
     painter.setPen(t[Role::error]);
-    painter.drawText(QRectF(0, top + 24, width(), 18), Qt::AlignVCenter,
+    painter.drawText(QRectF(0, top + scaled(kBarTop), width(), line), Qt::AlignVCenter,
                      tr("no step: it does not fit"));
     return;
   }
   painter.setFont(gui::font(Text::strong));
-  draw_figure(painter, QRectF(0, top, width(), 18), Qt::AlignRight,
+  draw_figure(painter, QRectF(0, top, width(), line), Qt::AlignRight,
               time_figure(per_token(outcome, outcome.step_ns)).text());
   double left = 0;
-  const double bar = top + 24;
-  painter.fillRect(QRectF(0, bar, per_token(outcome, outcome.step_ns) * scale, 18), t[Role::hover]);
+  const double bar = top + scaled(kBarTop);
+  painter.fillRect(QRectF(0, bar, per_token(outcome, outcome.step_ns) * scale, line),
+                   t[Role::hover]);
   for (const StepShare& share : outcome.shares) {
     const double wide = per_token(outcome, share.ns) * scale;
     if (wide <= 0) continue;
-    fill_share(painter, QRectF(left, bar, std::max(wide - (wide > 5 ? 1 : 0), 1.0), 18),
+    fill_share(painter, QRectF(left, bar, std::max(wide - (wide > 5 ? 1 : 0), 1.0), line),
                share.role);
     painter.setFont(gui::font(Text::tick));
     if (wide > QFontMetricsF(painter.font()).horizontalAdvance(name_of(share.role)) + 8) {
       painter.setPen(share.role == Role::warn ? t[Role::text] : t.text_on(t[share.role]));
-      painter.drawText(QRectF(left, bar, wide, 18), Qt::AlignCenter, name_of(share.role));
+      painter.drawText(QRectF(left, bar, wide, line), Qt::AlignCenter, name_of(share.role));
     }
     left += wide;
   }
   const double low = per_token(outcome, outcome.low_ns) * scale;
   const double high = per_token(outcome, outcome.high_ns) * scale;
-  const double y = bar + 25, value = per_token(outcome, outcome.step_ns) * scale;
+  const double y = bar + line + 7, value = per_token(outcome, outcome.step_ns) * scale;
   painter.setPen(QPen(t[Role::text3], 1));
   painter.drawLine(QPointF(low, y), QPointF(high, y));
   painter.drawLine(QPointF(low, y - 3), QPointF(low, y + 3));
@@ -112,38 +116,39 @@ void StepBars::paint_legend(QPainter& painter, double top) const {
   painter.setFont(gui::font(Text::tick));
   constexpr std::array kRoles{Role::forward,  Role::loss,      Role::recompute,
                               Role::backward, Role::optimizer, Role::warn};
-  constexpr double kSwatch = 12;
+  const double swatch = scaled(12);
   const auto wide = [&](Role role) {
-    return kSwatch + QFontMetricsF(painter.font()).horizontalAdvance(name_of(role));
+    return swatch + QFontMetricsF(painter.font()).horizontalAdvance(name_of(role));
   };
   double all = 0;
   for (const Role role : kRoles) all += wide(role);
   const double gap = std::clamp((width() - all) / (kRoles.size() - 1), 3.0, 12.0);
   double left = 0;
   for (const Role role : kRoles) {
-    fill_share(painter, QRectF(left, top + 4, 8, 8), role);
+    fill_share(painter, QRectF(left, top + scaled(4), scaled(8), scaled(8)), role);
     painter.setPen(theme()[Role::text2]);
-    painter.drawText(QPointF(left + kSwatch, top + 12), name_of(role));
+    painter.drawText(QPointF(left + swatch, top + scaled(12)), name_of(role));
     left += wide(role) + gap;
   }
   painter.setPen(theme()[Role::text3]);
-  painter.drawText(QPointF(0, top + 30), tr("Below each bar its 90 % band. Grey: idle."));
+  painter.drawText(QPointF(0, top + scaled(30)), tr("Below each bar its 90 % band. Grey: idle."));
 }
 
 void StepBars::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::canvas]);
-  draw_heading(painter, {0, 18}, tr("Where a step goes"), tr("per token and rank"));
+  draw_heading(painter, {0, static_cast<double>(scaled(18))}, tr("Where a step goes"),
+               tr("per token and rank"));
   double longest = 0;
   for (const Variant& variant : variants_) {
     longest = std::max(longest, per_token(*variant.outcome, variant.outcome->high_ns));
   }
   const double scale = longest > 0 ? (width() - 2) / longest : 1;
   if (is_stale_) painter.setOpacity(0.55);
-  double top = kFirstBar;
+  double top = scaled(kFirstBar);
   for (const Variant& variant : variants_) {
     paint_variant(painter, variant, top, scale);
-    top += kBarHeight;
+    top += scaled(kBarHeight);
   }
   if (longest > 0) paint_legend(painter, top);
 }

@@ -158,8 +158,8 @@ void SweepPlot::measure() {
 }
 
 QRectF SweepPlot::area() const {
-  const double top = 54 + legend_.height();
-  return QRectF(46, top, width() - 46 - 8, height() - top - 40);
+  const double top = scaled(54) + legend_.height(), left = scaled(46);
+  return QRectF(left, top, width() - left - 8, height() - top - scaled(40));
 }
 
 QPointF SweepPlot::place(double memory, double tokens) const {
@@ -183,15 +183,15 @@ void SweepPlot::paint_axes(QPainter& painter) const {
     painter.setPen(t[Role::text3]);
     const QString text = most_tokens_ >= 5000 ? QString::number(tokens / 1000) + QLatin1Char('k')
                                               : QString::number(tokens);
-    draw_figure(painter, QRectF(0, y - 8, 40, 16), Qt::AlignRight, text);
+    draw_figure(painter, QRectF(0, y - scaled(8), scaled(40), scaled(16)), Qt::AlignRight, text);
   }
   const bool in_gib = most_gib_ >= 2;
   const double per_gib = in_gib ? 1 : 1024;
   for (const double memory : ticks_between(least_gib_ * per_gib, most_gib_ * per_gib, 6)) {
     const double x = std::round(place(memory / per_gib, least_tokens_).x());
     painter.fillRect(QRectF(x, box.top(), 1, box.height()), t[Role::grid]);
-    draw_figure(painter, QRectF(x - 25, box.bottom() + 4, 50, 16), Qt::AlignHCenter,
-                QString::number(memory));
+    draw_figure(painter, QRectF(x - scaled(25), box.bottom() + 4, scaled(50), scaled(16)),
+                Qt::AlignHCenter, QString::number(memory));
   }
   painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), t[Role::strong_line]);
   painter.setPen(t[Role::text3]);
@@ -199,9 +199,16 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   painter.drawText(QPointF(box.left(), height() - 6),
                    in_gib ? tr("peak reserved, GiB") : tr("peak reserved, MiB"));
   if (surroundings_ != nullptr) {
-    painter.drawText(
-        QRectF(box.left(), height() - 18, box.width(), 16), Qt::AlignRight | Qt::AlignVCenter,
-        tr("%n plans do not fit", nullptr, static_cast<int>(surroundings_->sweep.misfits)));
+    const Sweep& sweep = surroundings_->sweep;
+    QStringList left_out;
+    if (sweep.misfits > 0)
+      left_out << (sweep.misfits == 1 ? tr("1 plan does not fit")
+                                      : tr("%1 plans do not fit").arg(sweep.misfits));
+    if (sweep.impossible > 0)
+      left_out << (sweep.impossible == 1 ? tr("1 is no plan")
+                                         : tr("%1 are no plans").arg(sweep.impossible));
+    painter.drawText(QRectF(box.left(), height() - scaled(18), box.width(), scaled(16)),
+                     Qt::AlignRight | Qt::AlignVCenter, left_out.join(QStringLiteral(" · ")));
   }
   if (variants_.empty() || !variants_.front().outcome->capacity) return;
   const double x = place(gib(*variants_.front().outcome->capacity), least_tokens_).x();
@@ -233,10 +240,10 @@ void SweepPlot::paint_front(QPainter& painter) const {
 // Below, above or beside its mark: where no other mark or label is.
 void SweepPlot::paint_label(QPainter& painter, QPointF mark, const QString& text,
                             std::vector<QRectF>& taken) const {
-  const double wide = figure_width(painter.font(), text) + 4;
-  for (const QPointF left_top :
-       {QPointF(-wide / 2, 6), QPointF(-wide / 2, -20), QPointF(7, -7), QPointF(-wide - 7, -7)}) {
-    const QRectF box(mark + left_top, QSizeF(wide, 14));
+  const double wide = figure_width(painter.font(), text) + 4, tall = scaled(14);
+  for (const QPointF left_top : {QPointF(-wide / 2, 6), QPointF(-wide / 2, -6 - tall),
+                                 QPointF(7, -tall / 2), QPointF(-wide - 7, -tall / 2)}) {
+    const QRectF box(mark + left_top, QSizeF(wide, tall));
     if (box.left() < area().left() || box.right() > width()) continue;
     const auto is_in_the_way = [&](const QRectF& other) { return other.intersects(box); };
     if (std::any_of(taken.begin(), taken.end(), is_in_the_way)) continue;
@@ -324,16 +331,18 @@ void SweepPlot::paint_card(QPainter& painter) const {
   const double wide = std::max(figure_width(painter.font(), title_of(point)),
                                figure_width(gui::font(Text::secondary), figures)) +
                       20;
+  const double tall = scaled(44);
   const QRectF box(std::clamp(at.x() - wide / 2, 0.0, std::max(0.0, width() - wide)),
-                   at.y() > area().top() + 64 ? at.y() - 60 : at.y() + 16, wide, 44);
+                   at.y() > area().top() + 20 + tall ? at.y() - 16 - tall : at.y() + 16, wide,
+                   tall);
   painter.setPen(QPen(t[Role::strong_line], 1));
   painter.setBrush(t[Role::raised]);
   painter.drawRoundedRect(box, 5, 5);
   painter.setPen(t[Role::text]);
-  painter.drawText(box.adjusted(10, 5, -10, -22), Qt::AlignVCenter, title_of(point));
+  painter.drawText(box.adjusted(10, 5, -10, -tall / 2), Qt::AlignVCenter, title_of(point));
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(t[Role::text2]);
-  draw_figure(painter, box.adjusted(10, 22, -10, -4), Qt::AlignLeft, figures);
+  draw_figure(painter, box.adjusted(10, tall / 2, -10, -4), Qt::AlignLeft, figures);
 }
 
 void SweepPlot::paintEvent(QPaintEvent*) {
@@ -342,12 +351,12 @@ void SweepPlot::paintEvent(QPaintEvent*) {
   QString about;
   if (surroundings_ != nullptr) {
     const Sweep& sweep = surroundings_->sweep;
-    const auto plans = static_cast<int>(sweep.points.size() + sweep.misfits);
+    const auto plans = static_cast<int>(sweep.points.size() + sweep.misfits + sweep.impossible);
     about = label_of(sweep.first_key);
     if (!sweep.second_key.empty()) about += QStringLiteral(" × ") + label_of(sweep.second_key);
     about += tr(", %n plans in %1", nullptr, plans).arg(time_figure(sweep.took_ns).text());
   }
-  draw_heading(painter, {0, 18}, tr("Sweep"), about);
+  draw_heading(painter, {0, static_cast<double>(scaled(18))}, tr("Sweep"), about);
   if (most_tokens_ <= least_tokens_) return;
   painter.setRenderHint(QPainter::Antialiasing);
   paint_axes(painter);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
@@ -17,13 +16,10 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kTop = 56, kRow = 34;
-constexpr std::array<double, 4> kColumns{62, 66, 56, 74};
-constexpr double kNameLeft = 54, kGap = 12, kFigure = 82, kBar = 84;
-
-double columns_width() {
-  return std::accumulate(kColumns.begin(), kColumns.end(), 0.0);
-}
+// At the usual size of text.
+constexpr int kTop = 56, kRow = 34;
+constexpr std::array kColumns{62, 66, 56, 74};
+constexpr int kNameLeft = 54, kGap = 12, kFigure = 82, kBar = 84;
 
 }  // namespace
 
@@ -62,26 +58,46 @@ QString VariantsTable::as_text() const {
 }
 
 QSize VariantsTable::sizeHint() const {
-  const auto rows = static_cast<double>(std::max<std::size_t>(1, variants_.size()));
-  return {620, static_cast<int>(kTop + kRow * rows + 6)};
+  const int rows = std::max(1, static_cast<int>(variants_.size()));
+  return {scaled(620), scaled(kTop) + scaled(kRow) * rows + 6};
+}
+
+double VariantsTable::widest_name() const {
+  const QFontMetricsF metrics(gui::font(Text::body));
+  double widest = 0;
+  for (const Variant& variant : variants_) {
+    widest = std::max(widest, metrics.horizontalAdvance(variant.name));
+  }
+  return widest;
+}
+
+std::size_t VariantsTable::columns() const {
+  const double most_for_name = scaled(140);
+  double room = width() - scaled(kNameLeft) - std::min(widest_name(), most_for_name) -
+                2 * scaled(kGap) - scaled(kFigure);
+  std::size_t shown = 0;
+  while (shown < kColumns.size() && (room -= scaled(kColumns[shown])) >= 0) ++shown;
+  return shown;
+}
+
+double VariantsTable::columns_width() const {
+  double sum = 0;
+  for (std::size_t n = 0; n < columns(); ++n) sum += scaled(kColumns[n]);
+  return sum;
 }
 
 double VariantsTable::bar_width() const {
-  const QFontMetricsF metrics(gui::font(Text::body));
-  double names = 0;
-  for (const Variant& variant : variants_) {
-    names = std::max(names, metrics.horizontalAdvance(variant.name));
-  }
-  const double room = width() - kNameLeft - names - columns_width() - 2 * kGap - kFigure;
-  return room >= kBar ? kBar : room >= kBar / 2 ? kBar / 2 : 0;
+  const double room = width() - scaled(kNameLeft) - widest_name() - columns_width() -
+                      2 * scaled(kGap) - scaled(kFigure);
+  return room >= scaled(kBar) ? scaled(kBar) : room >= scaled(kBar) / 2 ? scaled(kBar) / 2 : 0;
 }
 
 double VariantsTable::columns_right() const {
-  return width() - kFigure - bar_width() - kGap;
+  return width() - scaled(kFigure) - bar_width() - scaled(kGap);
 }
 
 QString VariantsTable::shown_name(int row) const {
-  const double room = columns_right() - columns_width() - kNameLeft - kGap;
+  const double room = columns_right() - columns_width() - scaled(kNameLeft) - scaled(kGap);
   return QFontMetricsF(gui::font(Text::body))
       .elidedText(variants_[static_cast<std::size_t>(row)].name, Qt::ElideRight, room);
 }
@@ -101,7 +117,7 @@ void VariantsTable::paint_bar(QPainter& painter, const Outcome& outcome, const Q
 void VariantsTable::paint_row(QPainter& painter, int row) const {
   const Theme& t = theme();
   const Variant& variant = variants_[static_cast<std::size_t>(row)];
-  const QRectF box(0, kTop + kRow * row, width(), kRow);
+  const QRectF box(0, scaled(kTop) + scaled(kRow) * row, width(), scaled(kRow));
   if (row == 0 || row == hovered_) painter.fillRect(box, t[row == 0 ? Role::shade : Role::hover]);
   painter.fillRect(QRectF(0, box.bottom(), width(), 1), t[Role::line]);
   const double badge = badge_width(variant.letter);
@@ -109,23 +125,25 @@ void VariantsTable::paint_row(QPainter& painter, int row) const {
   const Outcome& outcome = *variant.outcome;
   double right = columns_right();
   const double bar = bar_width();
-  if (bar > 0) paint_bar(painter, outcome, QRectF(right + kGap, box.center().y() - 4, bar, 8));
+  if (bar > 0)
+    paint_bar(painter, outcome, QRectF(right + scaled(kGap), box.center().y() - 4, bar, 8));
   painter.setFont(gui::font(Text::strong));
   painter.setPen(t[outcome.fits ? Role::text : Role::error]);
   draw_figure(painter, box.adjusted(0, 0, -8, 0), Qt::AlignRight,
               outcome.fits ? bytes_figure(outcome.reserved).text() : tr("does not fit"));
   const QStringList texts = cells(variant);
-  for (std::size_t n = kColumns.size(); n-- > 0;) {
+  for (std::size_t n = columns(); n-- > 0;) {
     painter.setFont(gui::font(n == 0 ? Text::strong : Text::body));
     painter.setPen(t[n == 0 ? Role::text : Role::text2]);
-    draw_figure(painter, QRectF(right - kColumns[n], box.top(), kColumns[n], kRow), Qt::AlignRight,
-                texts[static_cast<int>(n)]);
-    right -= kColumns[n];
+    draw_figure(painter,
+                QRectF(right - scaled(kColumns[n]), box.top(), scaled(kColumns[n]), scaled(kRow)),
+                Qt::AlignRight, texts[static_cast<int>(n)]);
+    right -= scaled(kColumns[n]);
   }
   painter.setFont(gui::font(Text::body));
   painter.setPen(t[Role::text]);
-  painter.drawText(QRectF(kNameLeft, box.top(), right - kNameLeft, kRow), Qt::AlignVCenter,
-                   shown_name(row));
+  painter.drawText(QRectF(scaled(kNameLeft), box.top(), right - scaled(kNameLeft), scaled(kRow)),
+                   Qt::AlignVCenter, shown_name(row));
   if (hasFocus() && row == current_) draw_focus(painter, box.adjusted(0, 1, 0, 0));
 }
 
@@ -133,30 +151,32 @@ void VariantsTable::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme& t = theme();
   painter.fillRect(rect(), t[Role::canvas]);
-  draw_heading(painter, {0, 18}, tr("Variants"), tr("P pins the present one, Delete drops a pin"));
+  draw_heading(painter, {0, static_cast<double>(scaled(18))}, tr("Variants"),
+               tr("P pins the present one, Delete drops a pin"));
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(t[Role::text3]);
   double right = columns_right();
-  if (bar_width() == kBar) {
-    painter.drawText(QRectF(right + kGap, 30, width(), 24), Qt::AlignVCenter,
-                     tr("reserved, of the device"));
+  if (bar_width() == scaled(kBar)) {
+    painter.drawText(QRectF(right + scaled(kGap), scaled(30), width(), scaled(24)),
+                     Qt::AlignVCenter, tr("reserved, of the device"));
   } else {
-    painter.drawText(QRectF(0, 30, width() - 8, 24), Qt::AlignRight | Qt::AlignVCenter,
-                     tr("reserved"));
+    painter.drawText(QRectF(0, scaled(30), width() - 8, scaled(24)),
+                     Qt::AlignRight | Qt::AlignVCenter, tr("reserved"));
   }
   const QStringList heads{tr("tokens/s"), tr("step"), tr("MFU"), tr("allocated")};
-  for (std::size_t n = kColumns.size(); n-- > 0;) {
-    painter.drawText(QRectF(right - kColumns[n], 30, kColumns[n], 24),
-                     Qt::AlignRight | Qt::AlignVCenter, heads[static_cast<int>(n)]);
-    right -= kColumns[n];
+  for (std::size_t n = columns(); n-- > 0;) {
+    painter.drawText(
+        QRectF(right - scaled(kColumns[n]), scaled(30), scaled(kColumns[n]), scaled(24)),
+        Qt::AlignRight | Qt::AlignVCenter, heads[static_cast<int>(n)]);
+    right -= scaled(kColumns[n]);
   }
-  painter.fillRect(QRectF(0, kTop, width(), 1), t[Role::line]);
+  painter.fillRect(QRectF(0, scaled(kTop), width(), 1), t[Role::line]);
   for (int row = 0; row < static_cast<int>(variants_.size()); ++row) paint_row(painter, row);
 }
 
 int VariantsTable::row_at(QPointF point) const {
-  const int row = static_cast<int>((point.y() - kTop) / kRow);
-  return point.y() >= kTop && row < static_cast<int>(variants_.size()) ? row : -1;
+  const int row = static_cast<int>((point.y() - scaled(kTop)) / scaled(kRow));
+  return point.y() >= scaled(kTop) && row < static_cast<int>(variants_.size()) ? row : -1;
 }
 
 void VariantsTable::drop(int row) {

@@ -1,5 +1,5 @@
 // The present settings and the pins beside each other. Delete drops a pin. Names have their room
-// first; where it is narrow the bar of what is reserved is shorter, or gone.
+// first; where it is narrow the bar of what is reserved is shorter, or gone, and then the last columns.
 #pragma once
 
 #include <vector>
@@ -38,6 +38,9 @@ class VariantsTable : public PaintedWidget {
   void paint_row(QPainter& painter, int row) const;
   void paint_bar(QPainter& painter, const Outcome& outcome, const QRectF& bar) const;
   double columns_right() const;
+  double widest_name() const;
+  std::size_t columns() const;  // that there is room for beside names
+  double columns_width() const;
   QStringList cells(const Variant& variant) const;  // tokens/s, step, MFU, allocated
 
   std::vector<Variant> variants_;

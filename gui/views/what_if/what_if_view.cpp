@@ -30,6 +30,7 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
       variants_(new VariantsTable(this)),
       neighbours_(new NeighboursTable(this)),
       sweep_(new SweepPlot(this)),
+      scale_(new SegmentedControl({tr("capacity"), tr("used")}, memory_)),
       clock_(new SegmentedControl({tr("% of step"), tr("ms")}, memory_)) {
   clock_->setAccessibleName(tr("Along the share of the step, or its time"));
   figures_->set_margin(24);
@@ -49,6 +50,9 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   connect(neighbours_, &NeighboursTable::applied, &what_if_, &WhatIf::apply);
   connect(sweep_, &SweepPlot::applied, &what_if_, &WhatIf::apply);
   connect(variants_, &VariantsTable::dropped, &what_if_, &WhatIf::unpin);
+  scale_->setAccessibleName(tr("Up to the capacity of the device, or to what is used"));
+  connect(scale_, &SegmentedControl::chosen, this,
+          [this](int choice) { memory_->set_fits_data(choice == 1); });
   connect(clock_, &SegmentedControl::chosen, this,
           [this](int choice) { memory_->set_in_time(choice == 1); });
   connect(panel_, &PlanPanel::save_wanted, this, &WhatIfView::save);
@@ -72,6 +76,15 @@ void WhatIfView::lay_out() {
   left_->setSpacing(12);
   left_->addWidget(memory_, 5);
   left_->addWidget(variants_);
+  auto* heading = new TextLabel(Text::strong, Role::text, this);
+  heading->set_text(tr("One change away"));
+  auto* note = new TextLabel(Text::secondary, Role::text2, this);
+  note->set_text(tr("every key moved by one notch from Now"));
+  auto* over_table = new QHBoxLayout();
+  over_table->setSpacing(12);
+  over_table->addWidget(heading);
+  over_table->addWidget(note, 1);
+  left_->addLayout(over_table);
   left_->addWidget(neighbours_, 4);
   right_ = new QVBoxLayout();
   right_->setSpacing(12);
@@ -106,14 +119,17 @@ void WhatIfView::lay_out() {
   all->addLayout(answer, 1);
   auto* over_plot = new QHBoxLayout(memory_);
   over_plot->setContentsMargins(0, 2, 0, 0);
-  over_plot->addWidget(clock_, 0, Qt::AlignTop | Qt::AlignRight);
+  over_plot->setSpacing(8);
+  over_plot->addStretch(1);
+  over_plot->addWidget(scale_, 0, Qt::AlignTop);
+  over_plot->addWidget(clock_, 0, Qt::AlignTop);
 }
 
 // Plots stand beside tables where there is room, and below them otherwise.
 void WhatIfView::resizeEvent(QResizeEvent* event) {
   View::resizeEvent(event);
   constexpr int kRoomForBoth = 850;
-  const bool has_room = width() - panel_->width() >= kRoomForBoth;
+  const bool has_room = width() - panel_->width() >= scaled(kRoomForBoth);
   columns_->setDirection(has_room ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   left_->setContentsMargins(24, 12, has_room ? 0 : 24, 12);
   right_->setContentsMargins(has_room ? 40 : 24, 12, 24, 12);

@@ -95,7 +95,7 @@ class WhatIfView : public View {
   VariantsTable* variants_;
   NeighboursTable* neighbours_;
   SweepPlot* sweep_;
-  SegmentedControl* clock_;
+  SegmentedControl *scale_, *clock_;
   QWidget* plots_ = nullptr;
   QBoxLayout* columns_ = nullptr;
   QVBoxLayout *left_ = nullptr, *right_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QMenu>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
@@ -256,6 +257,28 @@ TEST(InspectorDocuments, WithoutADeviceHaveNoTimeOfOne) {
   ASSERT_GT(of_cpu.size(), 2u);
   EXPECT_TRUE(
       std::ranges::is_sorted(of_cpu, std::greater{}, [](const Fact& fact) { return fact.bar; }));
+}
+
+TEST(InspectorRanks, TheRankIsChosenInTheHeadOrByKeys) {
+  Session session;
+  session.add(recording());
+  Inspector inspector(session);
+  inspector.resize(inspector.sizeHint());
+  inspector.show();
+  const auto head = [&] { return inspector.currentWidget()->findChild<PanelHead*>(); };
+  ASSERT_EQ(head()->headline().whose, QStringLiteral("rank 0"));
+  QTest::mouseClick(head(), Qt::LeftButton, {}, head()->whose_box().center().toPoint());
+  auto* menu = inspector.findChild<QMenu*>();
+  ASSERT_NE(menu, nullptr);
+  ASSERT_EQ(menu->actions().size(), std::ssize(session.current()->analysis->ranks));
+  EXPECT_TRUE(menu->actions().front()->isChecked());
+  menu->actions().at(1)->trigger();
+  EXPECT_EQ(session.selection().rank(), 1);
+  EXPECT_EQ(head()->headline().whose, QStringLiteral("rank 1"));
+  session.show_next_rank(1);  // from the last one
+  EXPECT_EQ(session.selection().rank(), 0);
+  session.show_next_rank(-1);
+  EXPECT_EQ(session.selection().rank(), 1);
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 #include <QSignalSpy>
 #include <filesystem>
 
+#include "gui/views/base/data_table.hpp"
+#include "gui/views/base/figure_strip.hpp"
+#include "gui/views/inspector/tables_panel.hpp"
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/window_actions.hpp"
+#include "gui/views/timeline/timeline_view.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
@@ -122,6 +126,24 @@ TEST_F(Opening, APlanBesideARecordingIsOfItsQuestion) {
   EXPECT_EQ(view->what_if().settings().question.model.name, "llama");
   EXPECT_EQ(view->panel().base(), QStringLiteral("From plan.toml · run.fst.gz"));
   EXPECT_TRUE(view->what_if().changed_keys().empty());
+}
+
+TEST_F(Opening, TheFigureOfExposedCommunicationLeadsToItsPlaces) {
+  MainWindow window;
+  window.show();
+  open(window, sample("run.fst.gz"));
+  auto* strip = qobject_cast<FigureStrip*>(window.timeline().strip());
+  ASSERT_NE(strip, nullptr);
+  EXPECT_FALSE(window.tables().isVisible());
+  for (std::size_t n = 0; n < strip->figures().size(); ++n) {
+    if (strip->figures()[n].label != QStringLiteral("Exposed communication")) continue;
+    QTest::mouseClick(strip, Qt::LeftButton, {}, strip->figure_box(n).center().toPoint());
+  }
+  wait(window);
+  EXPECT_TRUE(window.tables().isVisible());
+  ASSERT_GT(window.tables().table().model()->rowCount(), 1);
+  QTest::keyClick(&window.tables().table(), Qt::Key_Down);
+  EXPECT_TRUE(window.session().selection().event());
 }
 
 // Such as before and after a change, on one GPU.

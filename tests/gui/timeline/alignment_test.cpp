@@ -102,6 +102,21 @@ TEST_F(TimelineAlignment, AnotherDocumentIsShownAtTheSamePlaceOfTheStep) {
   EXPECT_EQ(selection().range(), (traces::Interval{kUnixTime + us(1200), kUnixTime + us(1300)}));
 }
 
+TEST_F(TimelineAlignment, RowsOfTheChosenDocumentComeIntoView) {
+  view_.resize(1176, 300);
+  open(kUnixTime);
+  const auto first_row = [&](int document) {
+    const auto& rows = canvas().scene().rows();
+    return canvas().row_box(*std::ranges::find_if(
+        rows, [&](const SceneRow& row) { return RowId::of(row.id).document == document; }));
+  };
+  EXPECT_FALSE(canvas().rows_box().contains(first_row(1)));
+  session_.set_current(1);
+  EXPECT_TRUE(canvas().rows_box().contains(first_row(1)));
+  session_.set_current(0);
+  EXPECT_TRUE(canvas().rows_box().contains(first_row(0)));
+}
+
 // A snapshot of a moment has no steps: its begin stands where the step begins.
 TEST_F(TimelineAlignment, WithoutStepsEverythingBeginsWithTheStep) {
   traces::Trace trace = small_run();

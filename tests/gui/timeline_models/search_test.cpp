@@ -97,7 +97,8 @@ TEST(Search, GoesOnFromAnEventThatIsNoHitToTheNextInTime) {
 }
 
 TEST(Search, TellsWhatCannotBeRead) {
-  for (const char* text : {"dur>fast", "bytes<1mb2", "rank:x", "dur>", "cost:guessed"}) {
+  for (const char* text :
+       {"dur>fast", "bytes<1mb2", "rank:x", "dur>", "cost:guessed", "dur>900000000000000s"}) {
     const SearchQuery query = parse_query(QString::fromLatin1(text));
     EXPECT_FALSE(query.error.isEmpty()) << text;
   }

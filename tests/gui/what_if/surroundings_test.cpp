@@ -61,7 +61,36 @@ TEST(Surroundings, ASweepHasEveryPairOfValues) {
   const auto found = survey(present, {"checkpointing.mode", "offload.activations"}, 2, kWanted);
   const Sweep& sweep = found->sweep;
   EXPECT_EQ(sweep.second_values.size(), 2U);
-  EXPECT_EQ(sweep.points.size() + sweep.misfits, sweep.first_values.size() * 2);
+  EXPECT_EQ(sweep.points.size() + sweep.misfits + sweep.impossible, sweep.first_values.size() * 2);
+}
+
+TEST(Surroundings, PlansThatDoNotFitAreTwoThingsBesidesThoseThatBreakARule) {
+  Asked asked;
+  asked.model = "llama-3.1-70b";
+  asked.ranks = 8;
+  asked.machine = "h100-sxm";
+  Predictor predictor;
+  const OutcomePtr present = predictor.predict(*settings_of(std::move(asked)));
+  const Sweep sizes = survey(present, {"batch.micro_batch", ""}, 2, kWanted)->sweep;
+  EXPECT_EQ(sizes.misfits, sizes.first_values.size());
+  EXPECT_EQ(sizes.impossible, 0U);
+}
+
+// Foreshard's on this machine's processors beside PyTorch's on some GPU would be no comparison.
+TEST(Surroundings, OtherOperatorsAreANeighbourOnTheSameMachineAlone) {
+  Predictor predictor;
+  const auto has_operators = [&](WhatIfSettings settings) {
+    const auto found = survey(predictor.predict(settings), {}, 2, kWanted);
+    return std::ranges::any_of(found->neighbours, [](const Neighbour& one) {
+      return one.candidate.changes.front().name == "operators";
+    });
+  };
+  EXPECT_TRUE(has_operators(tiny_settings()));
+  Asked here;
+  here.model = "llama-tiny-3m";
+  here.operators = OperatorSetName::foreshard;
+  here.ranks = 2;
+  EXPECT_FALSE(has_operators(*settings_of(std::move(here))));
 }
 
 TEST(Surroundings, TheFrontIsWhatNothingElseBeats) {

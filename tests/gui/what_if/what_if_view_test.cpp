@@ -236,8 +236,10 @@ TEST_F(WhatIfViewTest, KeysPinUndoAndReset) {
 
 TEST_F(WhatIfViewTest, ANeighbourIsAppliedByMouseAndByKey) {
   const Changes first = what_if.surroundings()->neighbours.front().candidate.changes;
-  QTest::mouseClick(&view.neighbours(), Qt::LeftButton, Qt::NoModifier,
-                    view.neighbours().apply_centre(0).toPoint());
+  NeighboursTable& table = view.neighbours();
+  const QModelIndex link = table.model()->index(0, NeighboursTable::kApply);
+  QTest::mouseClick(table.viewport(), Qt::LeftButton, Qt::NoModifier,
+                    table.visualRect(link).center());
   EXPECT_EQ(what_if.settings().plan.value(first.front().name), first.front().value);
   what_if.undo();
   ASSERT_TRUE(rests(what_if) && is_shown());

@@ -121,6 +121,11 @@ class Queries : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(write_fst(folder_.path("a.fst"), trace_));
     ASSERT_EQ(sqlite3_open(folder_.path("a.fst").c_str(), &database_), SQLITE_OK);
+    for (const BuiltinQuery& query : builtin_queries()) {  // some are made of others
+      const std::string view =
+          "CREATE TEMP VIEW " + std::string(query.name) + " AS " + std::string(query.sql);
+      ASSERT_EQ(sqlite3_exec(database_, view.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    }
   }
   void TearDown() override { sqlite3_close(database_); }
 
@@ -176,6 +181,22 @@ TEST_F(Queries, ExposedCommunicationByUnit) {
     EXPECT_GT(cost.exposed, 0);
     EXPECT_LT(cost.exposed, cost.total);
   }
+}
+
+// One by one they add up to those of their rank, and the most exposed comes first.
+TEST_F(Queries, ExposedCommunicationByCollective) {
+  std::map<std::int64_t, std::int64_t> got;
+  std::int64_t previous = INT64_MAX, collectives = 0;
+  for (const auto& row : run("exposed_collectives")) {
+    const std::int64_t exposed = whole(row[5]);
+    got[whole(row[0])] += exposed;
+    EXPECT_LE(exposed, std::min(previous, whole(row[7])));
+    previous = exposed;
+    ++collectives;
+  }
+  for (const auto& rank : analysis_.ranks)
+    EXPECT_EQ(got[rank.rank], rank.time.exposed_communication_ns);
+  EXPECT_EQ(collectives, std::ranges::count(trace_.events, EventKind::communication, &Event::kind));
 }
 
 TEST_F(Queries, LaunchQueue) {

@@ -1,0 +1,154 @@
+#include "gui/views/inspector/tables_panel.hpp"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QSignalBlocker>
+#include <QStandardItemModel>
+#include <algorithm>
+#include <utility>
+
+#include "gui/models/base/units_text.hpp"
+#include "gui/paint/theme.hpp"
+#include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/data_table.hpp"
+#include "gui/views/base/text_label.hpp"
+
+namespace foreshard::gui {
+namespace {
+
+constexpr int kOrder = Qt::UserRole, kRow = Qt::UserRole + 1;  // of the answer
+
+QVariant order_of(const traces::QueryCell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<qint64>(*whole);
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
+  if (const auto* text = std::get_if<std::string>(&cell)) return QString::fromStdString(*text);
+  return {};
+}
+
+}  // namespace
+
+TablesPanel::TablesPanel(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      choices_(new ChoiceList(this)),
+      sql_(new QLineEdit(this)),
+      headline_(new TextLabel(Text::secondary, Role::text2, this)),
+      table_(new DataTable(RowHeight::dense, this)),
+      rows_(new QStandardItemModel(this)),
+      answers_(
+          this, [this](TraceTable answer) { show_answer(std::move(answer)); },
+          [this] { Q_EMIT busy_changed(); }) {
+  choices_->setAccessibleName(tr("Table"));
+  for (const NamedTable& table : named_tables()) choices_->addItem(table.title, table.sql);
+  sql_->setAccessibleName(tr("SQL query"));
+  sql_->setText(named_tables().front().sql);
+  sql_->setCursorPosition(0);
+  rows_->setSortRole(kOrder);
+  table_->setModel(rows_);
+  table_->setSortingEnabled(true);
+  table_->setAccessibleName(tr("Rows"));
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(16, 8, 16, 8);
+  bar->setSpacing(12);
+  bar->addWidget(choices_);
+  bar->addWidget(sql_, 1);
+  bar->addWidget(headline_);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addLayout(bar);
+  column->addWidget(table_, 1);
+  connect(choices_, qOverload<int>(&QComboBox::activated), this,
+          [this](int choice) { show_table(static_cast<std::size_t>(choice)); });
+  connect(sql_, &QLineEdit::returnPressed, this, &TablesPanel::ask_again);
+  connect(&session_, &Session::current_changed, this, [this] {
+    if (isVisible()) ask_again();
+  });
+  connect(&Appearance::instance(), &Appearance::changed, this, [this] { table_->fit_columns(); });
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) { go_to(current.row()); });
+}
+
+void TablesPanel::show_table(std::size_t named) {
+  choices_->setCurrentIndex(static_cast<int>(named));
+  sql_->setText(named_tables().at(named).sql);
+  sql_->setCursorPosition(0);
+  ask_again();
+}
+
+void TablesPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  ask_again();
+}
+
+void TablesPanel::ask_again() {
+  const DocumentPtr document = session_.current();
+  if (document == asked_of_ && sql_->text() == asked_) return;
+  asked_of_ = document;
+  asked_ = sql_->text();
+  if (document == nullptr) {
+    answers_.forget();
+    return show_answer({});
+  }
+  headline_->set_text(tr("working"));
+  answers_.request(
+      [document, known = answer_.of, sql = asked_](const std::atomic<bool>& is_unwanted) {
+        return ask(document, known, sql, is_unwanted);
+      });
+}
+
+QString TablesPanel::headline() const {
+  if (!answer_.error.isEmpty()) return answer_.error;
+  const auto rows = static_cast<std::int64_t>(answer_.rows.size());
+  if (answer_.is_cut) return tr("the first %1 rows").arg(count_figure(rows).number);
+  return rows == 1 ? tr("1 row") : tr("%1 rows").arg(count_figure(rows).number);
+}
+
+void TablesPanel::show_answer(TraceTable answer) {
+  const QSignalBlocker quiet(table_->selectionModel());  // an emptied table selects nothing
+  answer_ = std::move(answer);
+  headline_->set_role(answer_.error.isEmpty() ? Role::text2 : Role::error);
+  headline_->set_text(headline());
+  table_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);  // as SQL ordered it
+  rows_->clear();
+  const std::size_t columns = answer_.columns.size();
+  for (std::size_t n = 0; n < columns; ++n) {
+    auto* head = new QStandardItem(QString::fromStdString(answer_.columns[n]));
+    const bool is_text = std::ranges::any_of(
+        answer_.rows, [&](const auto& row) { return std::holds_alternative<std::string>(row[n]); });
+    head->setTextAlignment((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    rows_->setHorizontalHeaderItem(static_cast<int>(n), head);
+  }
+  for (std::size_t row = 0; row < answer_.rows.size(); ++row) {
+    QList<QStandardItem*> items;
+    for (std::size_t n = 0; n < columns; ++n) {
+      auto* item = new QStandardItem(cell_text(answer_, row, n));
+      item->setData(order_of(answer_.rows[row][n]), kOrder);
+      item->setTextAlignment(rows_->horizontalHeaderItem(static_cast<int>(n))->textAlignment());
+      items << item;
+    }
+    items.front()->setData(static_cast<int>(row), kRow);
+    rows_->appendRow(items);
+  }
+  if (columns > 0) table_->fit_columns();
+}
+
+// With half as much again on either side.
+void TablesPanel::go_to(int row) {
+  if (row < 0 || answer_.of.document != session_.current()) return;
+  const auto place = place_of(answer_, rows_->index(row, 0).data(kRow).toULongLong());
+  if (!place) return;
+  const traces::Interval span = place->span;
+  const std::int64_t margin = std::max<std::int64_t>((span.end_ns - span.start_ns) / 2, 1);
+  session_.axis().show({span.start_ns - margin, span.end_ns + margin});
+  if (place->rank) session_.selection().set_rank(*place->rank);
+  if (place->event) {
+    session_.selection().set_range(std::nullopt);
+    session_.selection().select(EventId{session_.current_index(), *place->event});
+  } else {
+    session_.selection().set_range(span);
+  }
+}
+
+}  // namespace foreshard::gui
