@@ -229,10 +229,6 @@ bool CompareView::is_busy() const {
   return worker_.is_busy() || rest_.isActive() || canvas_->is_busy() || (is_stale_ && isVisible());
 }
 
-DocumentPtr CompareView::document(bool is_candidate) const {
-  return is_candidate ? candidate_ : baseline_;
-}
-
 // Chosen ones stay as long as both are open, under another number or grown.
 std::optional<ComparedDocuments> CompareView::wanted_documents() {
   const auto& documents = session().documents();
@@ -262,7 +258,6 @@ void CompareView::choose_documents(const ComparedDocuments& documents) {
 }
 
 void CompareView::refresh() {
-  const DocumentPtr baseline = baseline_, candidate = candidate_;
   const auto wanted = wanted_documents();
   choices_->setVisible(wanted.has_value());
   if (!wanted) {
@@ -278,23 +273,18 @@ void CompareView::refresh() {
            "recording and its prediction are compared instruction by instruction."));
     return;
   }
-  const auto& documents = session().documents();
-  fill_files(*wanted);
-  const bool are_same = documents[static_cast<std::size_t>(wanted->baseline)] == baseline &&
-                        documents[static_cast<std::size_t>(wanted->candidate)] == candidate;
-  if (are_same) {
-    compared_ = wanted;
-    return;
-  }
   take_documents(*wanted);
 }
 
 void CompareView::take_documents(const ComparedDocuments& documents) {
   const auto& all = session().documents();
+  const DocumentPtr baseline = all[static_cast<std::size_t>(documents.baseline)];
+  const DocumentPtr candidate = all[static_cast<std::size_t>(documents.candidate)];
   compared_ = documents;
-  baseline_ = all[static_cast<std::size_t>(documents.baseline)];
-  candidate_ = all[static_cast<std::size_t>(documents.candidate)];
   fill_files(documents);
+  if (baseline == baseline_ && candidate == candidate_) return;
+  baseline_ = baseline;
+  candidate_ = candidate;
   comparison_.reset();
   is_stale_ = true;
   if (isVisible()) request(std::nullopt);

@@ -93,7 +93,6 @@ class CompareView : public View {
   void select_event(bool is_candidate, int event);
   void move_steps(int by);
   void select_beside(int by);  // in the lane of the selected event; without one, another step
-  DocumentPtr document(bool is_candidate) const;
 
   SentenceStrip* strip_;
   SegmentedControl* arrangement_;
