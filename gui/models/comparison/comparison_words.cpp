@@ -89,8 +89,7 @@ class CompareWords {
     const QString before = time_figure(static_cast<double>(c.baseline_step_ns)).text();
     const QString after = time_figure(static_cast<double>(c.candidate_step_ns)).text();
     const QString change = signed_percent_text(c.candidate_step_ns, c.baseline_step_ns);
-    return words.is_prediction
-               ? tr("Predicted %1, measured %2: %3.").arg(after, before, change)
+    return words.is_prediction ? tr("Predicted %1, measured %2: %3.").arg(after, before, change)
            : c.has_prediction
                ? tr("A step takes %1 before and %2 after: %3.").arg(before, after, change)
                : tr("A step took %1 before and %2 after: %3.").arg(before, after, change);
@@ -159,7 +158,7 @@ QString signed_percent_text(std::int64_t candidate, std::int64_t baseline) {
          percent_text(change, std::abs(change) < 0.995 ? 1 : 0);
 }
 
-TimeScale::TimeScale(std::int64_t longest_ns) {
+TimeScale::TimeScale(std::int64_t longest_ns, int most_decimals) {
   const auto longest = static_cast<double>(longest_ns);
   const Figure figure = time_figure(longest);
   unit_ = figure.unit;
@@ -168,7 +167,8 @@ TimeScale::TimeScale(std::int64_t longest_ns) {
                 : unit_ == QLatin1String("us") ? 1e3
                                                : 1;
   const qsizetype point = figure.number.indexOf(QLatin1Char('.'));
-  decimals_ = point < 0 ? 0 : static_cast<int>(figure.number.size() - point - 1);
+  decimals_ =
+      point < 0 ? 0 : std::min(static_cast<int>(figure.number.size() - point - 1), most_decimals);
 }
 
 QString TimeScale::text(std::int64_t ns) const {

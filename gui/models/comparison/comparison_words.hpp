@@ -34,10 +34,10 @@ ComparisonWords words_of(const profiler::Comparison& comparison,
                          const std::optional<traces::Interval>& band);
 
 // How the times of a column or a plot are written: one unit and as many digits behind the point as give the longest
-// four.
+// four, or fewer where so many are too many.
 class TimeScale {
  public:
-  explicit TimeScale(std::int64_t longest_ns);
+  explicit TimeScale(std::int64_t longest_ns, int most_decimals = 3);
 
   const QString& unit() const { return unit_; }  // "ms"
   QString text(std::int64_t ns) const;           // "0.5", "−12.4": without the unit

@@ -222,7 +222,6 @@ void CausesTable::choose_columns() {
 void CausesTable::resizeEvent(QResizeEvent* event) {
   DataTable::resizeEvent(event);
   if (model_->rowCount() > 0) choose_columns();
-  Q_EMIT resized();
 }
 
 const Cause* CausesTable::current() const {

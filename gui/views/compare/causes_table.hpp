@@ -51,7 +51,6 @@ class CausesTable : public DataTable {
 
  Q_SIGNALS:
   void cause_chosen();
-  void resized();
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

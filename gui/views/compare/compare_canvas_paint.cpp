@@ -32,6 +32,7 @@ QString lane_name(RowKind kind) {
   }
 }
 
+constexpr std::size_t kManyRibbons = 500;
 constexpr double kRibbonPixels = 3;  // below, a ribbon is a line
 constexpr double kLabelPixels = 16;  // below, no figure fits
 
@@ -149,6 +150,7 @@ void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
     const std::int64_t start = alignment_.place(is_candidate, time.start_ns);
     return lane_left() + axis_.pixel_of(start + (is_end ? time.end_ns - time.start_ns : 0));
   };
+  const bool are_many = step.ribbons.size() > kManyRibbons;  // too many for outlines of narrow ones
   double label_right = lane_left(), drawn_to = 0;
   for (const Ribbon& ribbon : step.ribbons) {
     const double top_left = edge(false, ribbon.baseline, false);
@@ -165,7 +167,8 @@ void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
     const double strength = static_cast<double>(std::abs(difference)) / static_cast<double>(most);
     const QColor fill =
         theme().towards_canvas(difference_colour(difference), 0.92 - 0.32 * strength);
-    if (widest < kRibbonPixels || thickness < 1) {  // one line for all beside one another
+    if (are_many &&
+        (widest < kRibbonPixels || thickness < 1)) {  // one line for all beside one another
       if (top_left < drawn_to) continue;
       drawn_to = top_left + kRibbonPixels;
       painter.setRenderHint(QPainter::Antialiasing, false);
@@ -173,7 +176,7 @@ void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
       painter.drawLine(QPointF(top_left, row.top), QPointF(left, row.top + row.height));
       continue;
     }
-    const bool is_outlined = widest >= kLabelPixels && thickness >= kRibbonPixels;
+    const bool is_outlined = !are_many || (widest >= kLabelPixels && thickness >= kRibbonPixels);
     painter.setRenderHint(QPainter::Antialiasing, is_outlined);
     painter.setPen(is_outlined ? QPen(theme()[Role::strong_line], 1) : QPen(Qt::NoPen));
     painter.setBrush(fill);
@@ -181,7 +184,7 @@ void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
                                    {top_right, row.top},
                                    {right, row.top + row.height},
                                    {left, row.top + row.height}}));
-    if (!is_outlined) continue;
+    if (!is_outlined || widest < kLabelPixels) continue;
     const QString text = scale.signed_text(difference);
     const double centre = (top_left + top_right + left + right) / 4;
     const double half = figure_width(painter.font(), text) / 2;

@@ -32,6 +32,25 @@ namespace {
 
 constexpr int kLeastWithWaterfall = 880;  // the view's width
 
+// Gives a table the height of whole rows, so that none is cut.
+class WholeRows : public QWidget {
+ public:
+  explicit WholeRows(QTableView* table) : table_(table) { table->setParent(this); }
+  QSize sizeHint() const override { return table_->sizeHint(); }
+  QSize minimumSizeHint() const override { return table_->minimumSizeHint(); }
+
+ protected:
+  void resizeEvent(QResizeEvent*) override {
+    constexpr int kLeft = 8;  // its text is below the title's
+    const int rows = std::max(height() - table_->horizontalHeader()->sizeHint().height(), 0);
+    const int cut = rows % table_->verticalHeader()->defaultSectionSize();
+    table_->setGeometry(kLeft, 0, width() - kLeft, height() - cut);
+  }
+
+ private:
+  QTableView* table_;
+};
+
 bool has_requests(const Document& document) {
   return !document.path().empty() && (document.kind == traces::RecordingKind::snapshot ||
                                       document.kind == traces::RecordingKind::event_list);
@@ -166,10 +185,7 @@ QWidget* CompareView::make_lower_part() {
   causes_of_->setAccessibleName(tr("Where the operators run"));
   head->addWidget(causes_of_);
   left->addLayout(head);
-  table_frame_ = new QVBoxLayout;
-  table_frame_->setContentsMargins(8, 0, 0, 0);  // its text is below the title's
-  table_frame_->addWidget(causes_);
-  left->addLayout(table_frame_);
+  left->addWidget(new WholeRows(causes_), 1);
   columns->addLayout(left, 3);
   columns->addWidget(waterfall_, 1);
   waterfall_->setMinimumWidth(300);
@@ -192,7 +208,6 @@ void CompareView::connect_parts() {
   connect(inspector_, &CompareInspector::pair_chosen, this,
           [this](int event) { select_event(false, event); });
   connect(inspector_, &CompareInspector::next_worst, this, [this] { step_causes(1); });
-  connect(causes_, &CausesTable::resized, this, &CompareView::end_table_with_row);
   connect(causes_, &CausesTable::clicked, this, &CompareView::point_to_worst);
   connect(causes_, &CausesTable::row_activated, this, [this] {
     point_to_worst();
@@ -237,8 +252,8 @@ std::optional<ComparedDocuments> CompareView::wanted_documents() {
     const auto found = same != documents.end()
                            ? same
                            : std::ranges::find_if(documents, [&](const DocumentPtr& one) {
-                               return one->path() == wanted->path() && one->title == wanted->title &&
-                                      one->source == wanted->source;
+                               return one->path() == wanted->path() &&
+                                      one->title == wanted->title && one->source == wanted->source;
                              });
     return found == documents.end() ? -1 : static_cast<int>(found - documents.begin());
   };
@@ -317,15 +332,6 @@ void CompareView::share_height() {
   const double most = pages_->height() * kPicture, wanted = canvas_->sizeHint().height();
   const double end = wanted <= most ? wanted : canvas_->row_end(most);
   scroll_->setFixedHeight(static_cast<int>(std::ceil(end)));
-}
-
-// Below its last whole row the table leaves room, so that none is cut.
-void CompareView::end_table_with_row() {
-  QMargins margins = table_frame_->contentsMargins();
-  const int rows =
-      causes_->height() + margins.bottom() - causes_->horizontalHeader()->sizeHint().height();
-  margins.setBottom(std::max(rows, 0) % causes_->verticalHeader()->defaultSectionSize());
-  table_frame_->setContentsMargins(margins);
 }
 
 void CompareView::showEvent(QShowEvent* event) {

@@ -16,7 +16,6 @@ class QLabel;
 class QPushButton;
 class QScrollArea;
 class QStackedWidget;
-class QVBoxLayout;
 
 namespace foreshard::gui {
 
@@ -77,7 +76,6 @@ class CompareView : public View {
   void take_documents(const ComparedDocuments& documents);
   void fill_files(const ComparedDocuments& shown);
   void share_height();
-  void end_table_with_row();
   void request(const std::optional<StepChoice>& choice);
   void cancel();
   void show_answer(Answer answer);
@@ -107,7 +105,6 @@ class CompareView : public View {
   TextLabel *causes_title_, *causes_note_;
   SegmentedControl* causes_of_;
   CausesTable* causes_;
-  QVBoxLayout* table_frame_ = nullptr;
   WaterfallPlot* waterfall_;
   HistoryTable* history_;
   ChoiceList *baseline_file_, *candidate_file_, *baseline_step_, *candidate_step_, *rank_;

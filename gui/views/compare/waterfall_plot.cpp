@@ -32,7 +32,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
   const std::vector<WaterfallBar>& bars = comparison_->waterfall;
   const SideWords& words = comparison_->sides;
   const TimeScale scale(
-      std::max(comparison_->whole->baseline_step_ns, comparison_->whole->candidate_step_ns));
+      std::max(comparison_->whole->baseline_step_ns, comparison_->whole->candidate_step_ns), 2);
   painter.setFont(gui::font(Text::strong));
   painter.setPen(theme()[Role::text]);
   painter.drawText(
@@ -64,7 +64,9 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
   };
   const double each = area.width() / static_cast<double>(bars.size());
   QRectF last_text;
-  bool is_lifted = false;
+  const auto touches_last = [&](const QRectF& box) {
+    return box.adjusted(-3, 2, 0, -2).intersects(last_text.adjusted(0, 2, 0, -2));
+  };
   for (std::size_t n = 0; n < bars.size(); ++n) {
     const WaterfallBar& bar = bars[n];
     const double left = std::round(area.left() + each * static_cast<double>(n));
@@ -93,11 +95,13 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
     painter.setPen(theme()[Role::text]);
     const double text_width = figure_width(painter.font(), text);
     QRectF text_box(left + (bar_width - text_width) / 2, box.top() - kLabelHeight, text_width, 16);
-    // Above its neighbour's where both are as high and would touch.
+    // Above its neighbour's where both would touch, as far as the title leaves room.
     const QRectF place = text_box;
-    is_lifted = !is_lifted && text_box.adjusted(-3, 0, 0, 0).intersects(last_text);
-    if (is_lifted) text_box.translate(0, -kLift);
-    last_text = place;
+    while (touches_last(text_box) && text_box.top() - kLift >= kTitleEnd) {
+      text_box.translate(0, -kLift);
+    }
+    if (touches_last(text_box)) text_box = place;
+    last_text = text_box;
     draw_figure(painter, text_box, Qt::AlignHCenter, text);
     painter.setPen(theme()[Role::text2]);
     const double line =
