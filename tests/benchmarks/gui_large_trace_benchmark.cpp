@@ -96,12 +96,21 @@ BENCHMARK(memory_of_large_trace)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
-void comparison_of_large_traces(benchmark::State& state) {
+// All of it in one step, as recordings of others may have it.
+DocumentPtr in_one_step(const DocumentPtr& document) {
+  traces::Trace trace = *document->trace;
+  trace.events.update_all([](traces::Event& event) { event.step = 1; });
+  const traces::Step first = trace.steps.front(), last = trace.steps.back();
+  trace.steps = {{first.rank, 1, first.start_ns, last.end_ns, 0, 0}};
+  return make_document(std::move(trace), document->source, document->title, {});
+}
+
+void comparison_of_large_traces(benchmark::State& state, bool is_one_step) {
   application();
   Session session;
   CompareView view(session);
   show(view);
-  const DocumentPtr document = long_run();
+  const DocumentPtr document = is_one_step ? in_one_step(long_run()) : long_run();
   session.add(document);
   for ([[maybe_unused]] auto unused : state) {
     session.add(document);
@@ -112,8 +121,12 @@ void comparison_of_large_traces(benchmark::State& state) {
     count(state, "frame_ms", tour(canvas.axis(), canvas));
   }
 }
-BENCHMARK(comparison_of_large_traces)
+BENCHMARK_CAPTURE(comparison_of_large_traces, many_steps, false)
     ->Name("gui/compare/large_traces")
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+BENCHMARK_CAPTURE(comparison_of_large_traces, one_step, true)
+    ->Name("gui/compare/large_step")
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 

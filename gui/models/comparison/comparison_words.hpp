@@ -12,12 +12,12 @@
 
 namespace foreshard::gui {
 
-// "measured" and "predicted", or "before" and "after" of two measurements.
+// "measured" and "predicted", or "before" and "after" of two measurements and of two predictions.
 struct SideWords {
   QString baseline, candidate;
   bool is_prediction = false;
 };
-SideWords side_words(bool is_prediction);
+SideWords side_words(const profiler::Comparison& comparison);
 
 // Within which the candidate's step lies with 90 %, where it is a prediction that says so (metadata
 // step_time_low_ns, step_time_high_ns).
@@ -32,6 +32,23 @@ struct ComparisonWords {
 
 ComparisonWords words_of(const profiler::Comparison& comparison,
                          const std::optional<traces::Interval>& band);
+
+// How the times of a column or a plot are written: one unit and as many digits behind the point as give the longest
+// four, or fewer where so many are too many.
+class TimeScale {
+ public:
+  explicit TimeScale(std::int64_t longest_ns, int most_decimals = 3);
+
+  const QString& unit() const { return unit_; }  // "ms"
+  QString text(std::int64_t ns) const;           // "0.5", "−12.4": without the unit
+  QString signed_text(std::int64_t ns) const;    // "+0.5"
+  bool shows(std::int64_t ns) const;             // as more than zeros
+
+ private:
+  QString unit_;
+  double ns_of_unit_;
+  int decimals_;
+};
 
 // "+18.6 %"; empty where there is nothing to relate to.
 QString signed_percent_text(std::int64_t candidate, std::int64_t baseline);

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "gui/models/base/units_text.hpp"
 
@@ -30,12 +31,16 @@ PairSpread::Shape shape_of(const PairSpread& spread, double range_of_sizes) {
   return spread.spread <= std::max(shift, kEqual) ? Shape::parallel : Shape::scattered;
 }
 
+double decades(std::int64_t ns) {
+  return std::log10(static_cast<double>(std::max<std::int64_t>(ns, 1)));
+}
+
 }  // namespace
 
-PairSpread pair_spread(const std::vector<ComparedPair>& pairs, const std::string& name) {
+PairSpread pair_spread(const std::vector<ComparedPair>& pairs) {
   std::vector<double> sizes, ratios;
   for (const ComparedPair& pair : pairs) {
-    if (pair.name != name || pair.baseline_ns <= 0 || pair.candidate_ns <= 0) continue;
+    if (pair.baseline_ns <= 0 || pair.candidate_ns <= 0) continue;
     const double size = std::log(static_cast<double>(pair.baseline_ns));
     sizes.push_back(size);
     ratios.push_back(std::log(static_cast<double>(pair.candidate_ns)) - size);
@@ -97,6 +102,34 @@ QString why_sentence(const PairSpread& spread, bool is_prediction) {
           .arg(percent_text(std::expm1(spread.spread), 0), factor);
   }
   return {};
+}
+
+PairPlot::PairPlot(const std::vector<ComparedPair>& pairs) {
+  constexpr double kMargin = 0.2, kLeast = 1;
+  double low = 9, high = 0;
+  for (const ComparedPair& pair : pairs) {
+    low = std::min({low, decades(pair.baseline_ns), decades(pair.candidate_ns)});
+    high = std::max({high, decades(pair.baseline_ns), decades(pair.candidate_ns)});
+  }
+  lowest_ = std::min(low, high) - kMargin;
+  highest_ = std::max(high, lowest_ + kLeast) + kMargin;
+}
+
+double PairPlot::share(std::int64_t ns) const {
+  return (decades(ns) - lowest_) / (highest_ - lowest_);
+}
+
+std::vector<ComparedPair> PairPlot::seen(const std::vector<ComparedPair>& pairs) const {
+  constexpr int kCells = 128;  // a side
+  std::unordered_set<int> filled;
+  std::vector<ComparedPair> first;
+  for (const ComparedPair& pair : pairs) {
+    const auto cell = [&](std::int64_t ns) { return static_cast<int>(share(ns) * kCells); };
+    if (filled.insert(cell(pair.baseline_ns) * kCells + cell(pair.candidate_ns)).second) {
+      first.push_back(pair);
+    }
+  }
+  return first;
 }
 
 }  // namespace foreshard::gui

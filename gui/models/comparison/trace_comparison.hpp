@@ -13,30 +13,25 @@
 
 namespace foreshard::gui {
 
-struct ComparedTrace {
-  TracePtr trace;
-  std::shared_ptr<const profiler::Analysis> analysis;  // of the trace
-};
-
 struct TraceComparison {
   std::shared_ptr<const profiler::Comparison> whole;
   StepComparison step;
   std::vector<Cause> causes;
   std::vector<WaterfallBar> waterfall;
-  std::optional<traces::Interval> band;  // of a predicted step's length
+  std::optional<traces::Interval> band;  // of a predicted step's length, beside a measured one
   SideWords sides;
   ComparisonWords words;
 
+  bool are_steps_comparable() const { return whole->step_time_error >= 0; }
   // Whether a step of that length is within the band; there is one.
   bool band_holds(std::int64_t length_ns) const {
     return length_ns >= band->start_ns && length_ns <= band->end_ns;
   }
 };
 
-// Of the first choice of steps where none is given. `known`: another choice of the same traces, whose
-// parts are taken over.
-TraceComparison compare_traces(const ComparedTrace& baseline, const ComparedTrace& candidate,
-                               const std::optional<StepChoice>& choice,
+// `known`: another choice of the same traces, whose parts are taken over.
+TraceComparison compare_traces(const DocumentPtr& baseline, const DocumentPtr& candidate,
+                               const StepChoice& choice,
                                const std::shared_ptr<const TraceComparison>& known = nullptr);
 
 }  // namespace foreshard::gui

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "gui/models/comparison/comparison_words.hpp"
+
 namespace foreshard::gui {
 namespace {
 
@@ -49,7 +51,7 @@ Families families_of(const profiler::Comparison& comparison) {
 std::vector<WaterfallBar> waterfall_of(const profiler::Comparison& comparison) {
   if (comparison.step_time_error < 0) return {};
   using Words = WaterfallWords;
-  const bool is_prediction = comparison.has_prediction;
+  const bool is_prediction = side_words(comparison).is_prediction;
   std::vector<WaterfallBar> bars{{is_prediction ? Words::tr("meas.") : Words::tr("before"), 0,
                                   comparison.baseline_step_ns, true}};
   const auto add = [&](const QString& label, std::int64_t difference) {

@@ -18,18 +18,13 @@
 namespace foreshard::gui {
 namespace {
 
-QString milliseconds(std::int64_t ns) {
-  QString text = QString::number(static_cast<double>(std::abs(ns)) / 1e6, 'f', 1);
-  return ns < 0 ? QChar(0x2212) + text : text;
-}
-
 QString count_text(double count) {
   return count == std::floor(count) ? count_figure(std::llround(count)).number
                                     : QString::number(count, 'f', 1);
 }
 
 constexpr double kBeside = 6;  // of the line that bars begin at
-constexpr int kLeastDifference = 170;
+constexpr int kLeastDifference = 170, kLeastName = 120;
 
 // A bar to the right of the middle where the candidate takes longer, else to the left.
 class DifferenceDelegate : public NumberDelegate {
@@ -46,8 +41,7 @@ class DifferenceDelegate : public NumberDelegate {
     painter->save();
     painter->setClipRect(option.rect);
     const std::int64_t difference = model_.cause(index.row()).difference_ns();
-    const QString text =
-        (difference > 0 ? QStringLiteral("+") : QString()) + milliseconds(difference);
+    const QString text = model_.shown().differences.signed_text(difference);
     painter->setFont(gui::font(Text::body));
     const double text_width = figure_width(painter->font(), QStringLiteral("+0000.0")) + 8;
     const QRectF box(option.rect);
@@ -81,16 +75,16 @@ class DifferenceDelegate : public NumberDelegate {
 
 }  // namespace
 
-void CausesModel::set_comparison(std::shared_ptr<const TraceComparison> comparison) {
+void CausesModel::show(std::shared_ptr<const TraceComparison> comparison, bool are_on_device) {
   beginResetModel();
   comparison_ = std::move(comparison);
+  shown_ = comparison_ ? ShownCauses(comparison_->causes, are_on_device) : ShownCauses();
   endResetModel();
 }
 
 CausesModel::Reach CausesModel::reach() const {
   Reach reach;
-  if (!comparison_) return reach;
-  for (const Cause& cause : comparison_->causes) {
+  for (const Cause& cause : shown_.causes) {
     reach.shorter_ns = std::max(reach.shorter_ns, -cause.difference_ns());
     reach.longer_ns = std::max(reach.longer_ns, cause.difference_ns());
   }
@@ -98,12 +92,12 @@ CausesModel::Reach CausesModel::reach() const {
 }
 
 bool CausesModel::has_costs() const {
-  return comparison_ && std::any_of(comparison_->causes.begin(), comparison_->causes.end(),
-                                    [](const Cause& cause) { return !cause.cost_sources.empty(); });
+  return std::ranges::any_of(shown_.causes,
+                             [](const Cause& cause) { return !cause.cost_sources.empty(); });
 }
 
 int CausesModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || !comparison_ ? 0 : static_cast<int>(comparison_->causes.size());
+  return parent.isValid() ? 0 : static_cast<int>(shown_.causes.size());
 }
 
 int CausesModel::columnCount(const QModelIndex& parent) const {
@@ -131,9 +125,10 @@ QVariant CausesModel::data(const QModelIndex& index, int role) const {
                  ? count_text(one.baseline_count)
                  : tr("%1 > %2").arg(count_text(one.baseline_count),
                                      count_text(one.candidate_count));
-    case baseline: return milliseconds(one.baseline_ns);
-    case candidate: return milliseconds(one.candidate_ns);
-    case difference: return milliseconds(one.difference_ns());
+    case baseline: return one.baseline_count > 0 ? shown_.times.text(one.baseline_ns) : tr("none");
+    case candidate:
+      return one.candidate_count > 0 ? shown_.times.text(one.candidate_ns) : tr("none");
+    case difference: return shown_.differences.signed_text(one.difference_ns());
     case percent: return signed_percent_text(one.candidate_ns, one.baseline_ns);
     case category: {
       QString text = QString::fromStdString(one.category);
@@ -159,9 +154,12 @@ QVariant CausesModel::headerData(int section, Qt::Orientation orientation, int r
   switch (section) {
     case name: return tr("operator");
     case events: return tr("events");
-    case baseline: return comparison_->sides.baseline;
-    case candidate: return comparison_->sides.candidate;
-    case difference: return tr("difference, ms a step");
+    case baseline: return tr("%1, %2").arg(comparison_->sides.baseline, shown_.times.unit());
+    case candidate: return tr("%1, %2").arg(comparison_->sides.candidate, shown_.times.unit());
+    case difference:
+      return (comparison_->are_steps_comparable() ? tr("difference, %1 a step")
+                                                  : tr("difference, %1"))
+          .arg(shown_.differences.unit());
     case percent: return tr("%");
     case costs: return tr("costs");
     default: return tr("kind");
@@ -192,27 +190,33 @@ CausesTable::CausesTable(QWidget* parent)
           [this] { Q_EMIT cause_chosen(); });
 }
 
-void CausesTable::set_comparison(std::shared_ptr<const TraceComparison> comparison) {
-  model_->set_comparison(std::move(comparison));
+void CausesTable::show(std::shared_ptr<const TraceComparison> comparison, bool are_on_device) {
+  model_->show(std::move(comparison), are_on_device);
   choose_columns();
   if (model_->rowCount() > 0) selectRow(0);
 }
 
 void CausesTable::choose_columns() {
-  constexpr std::array kGivenUp{CausesModel::category, CausesModel::events, CausesModel::costs};
+  constexpr std::array kGivenUp{CausesModel::category, CausesModel::events, CausesModel::costs,
+                                CausesModel::percent};
   for (const int column : kGivenUp) {
     setColumnHidden(column, column == CausesModel::costs && !model_->has_costs());
   }
   fit_columns(CausesModel::difference);
-  int left = viewport()->width();  // for the bars
+  int missing = std::max(scaled(kLeastDifference),
+                         horizontalHeader()->sectionSizeHint(CausesModel::difference)) -
+                viewport()->width();  // to the bars
   for (int column = 0; column < CausesModel::kColumns; ++column) {
-    if (column != CausesModel::difference) left -= columnWidth(column);
+    if (column != CausesModel::difference) missing += columnWidth(column);
   }
   for (const int column : kGivenUp) {
-    if (left >= scaled(kLeastDifference)) return;
-    left += columnWidth(column);
+    if (missing <= 0) return;
+    missing -= columnWidth(column);
     setColumnHidden(column, true);
   }
+  if (missing <= 0) return;
+  const int name_width = columnWidth(CausesModel::name);
+  setColumnWidth(CausesModel::name, std::max(name_width - missing, scaled(kLeastName)));
 }
 
 void CausesTable::resizeEvent(QResizeEvent* event) {

@@ -17,8 +17,9 @@ class CausesModel : public QAbstractTableModel {
 
   using QAbstractTableModel::QAbstractTableModel;
 
-  void set_comparison(std::shared_ptr<const TraceComparison> comparison);
-  const Cause& cause(int row) const { return comparison_->causes[static_cast<std::size_t>(row)]; }
+  void show(std::shared_ptr<const TraceComparison> comparison, bool are_on_device);
+  const ShownCauses& shown() const { return shown_; }
+  const Cause& cause(int row) const { return shown_.causes[static_cast<std::size_t>(row)]; }
   struct Reach {
     std::int64_t shorter_ns = 0, longer_ns = 0;  // the largest difference of either sign
   };
@@ -33,6 +34,7 @@ class CausesModel : public QAbstractTableModel {
 
  private:
   std::shared_ptr<const TraceComparison> comparison_;
+  ShownCauses shown_;
 };
 
 class CausesTable : public DataTable {
@@ -40,7 +42,8 @@ class CausesTable : public DataTable {
  public:
   explicit CausesTable(QWidget* parent = nullptr);
 
-  void set_comparison(std::shared_ptr<const TraceComparison> comparison);  // selects the worst
+  // Kernels and collectives, or what the host did; selects the worst.
+  void show(std::shared_ptr<const TraceComparison> comparison, bool are_on_device);
   const Cause* current() const;
   void select(const std::string& name);  // nothing happens where it has no row
   void step(int rows);                   // 1: the next worst

@@ -1,5 +1,6 @@
 // One step of two traces drawn above one another: units and the ribbons between them, the band of a
 // prediction's end, drift, lanes in pairs and memory, on an axis that counts from the steps' start.
+// Lanes are the timeline's, from its tiles.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,11 @@
 #include "gui/models/comparison/trace_comparison.hpp"
 #include "gui/views/base/accessible_canvas.hpp"
 #include "gui/views/base/painted_widget.hpp"
+#include "gui/views/timeline/tile_layer.hpp"
 
 namespace foreshard::gui {
+
+double lane_left();  // of compared steps: right of the titles
 
 class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   Q_OBJECT
@@ -26,6 +30,8 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   void set_selected(bool is_candidate, std::int32_t event);
   TimeAxis& axis() { return axis_; }
   void fit();
+  bool is_busy() const { return tiles_.is_busy(); }
+  double row_end(double most) const;  // the lowest one above that height; 0: there is none
 
   // The event that is drawn there; of its box, for tests.
   struct Hit {
@@ -48,6 +54,7 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   void event_chosen(bool is_candidate, int event);
   void window_changed();
   void height_changed();  // of all rows
+  void busy_changed();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -62,44 +69,66 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
  private:
   enum class RowKind : std::uint8_t {
     ruler,
-    baseline_units,
     ribbons,
-    candidate_units,
     band,
     drift,
     baseline_lane,
     candidate_lane,
-    both_lanes,
+    both_lanes,  // each in a half of the height
     memory
   };
   struct Row {
     RowKind kind;
     double top, height;
     std::size_t lane = 0;  // of TraceComparison::step.lanes
+
+    bool is_lane() const {
+      return kind == RowKind::baseline_lane || kind == RowKind::candidate_lane ||
+             kind == RowKind::both_lanes;
+    }
+  };
+  // A side's part of a row of lanes.
+  struct Strip {
+    std::size_t lane = 0;
+    bool is_candidate = false;
+    double top = 0, height = 0;
   };
 
   void lay_out();
-  double x_of(bool is_candidate, std::int64_t ns) const;  // of a moment of that side
+  std::vector<Strip> strips(const Row& row) const;
+  std::optional<Strip> strip_of(bool is_candidate, std::int32_t event) const;
+  TileCache::Fill tile_fill() const;
+  // What is shorter is not moved by itself: two pixels.
+  std::int64_t least_piece_ns() const {
+    return static_cast<std::int64_t>(2 * axis_.ns_per_pixel());
+  }
+  void add_tiles(const Strip& strip, std::vector<TileRow>& tiles) const;
+  double x_of(bool is_candidate, std::int64_t ns) const;  // of a moment of that side's step
   QRectF lanes_box(const Row& row) const;
-  const StepSide& side(bool is_candidate) const;
+  // Of an event, within its strip.
+  QRectF box_of(const Strip& strip, std::int32_t event) const;
+  const StepSide& side(bool is_candidate) const { return comparison_->step.side(is_candidate); }
   struct RowText {
     QString name, figure;
     QStringList notes;  // below the name
   };
   RowText text_of(const Row& row) const;
+  RowText text_of_lane(const Row& row) const;
+  bool is_of_step(const Row& row) const;  // a lane of phases or units
   QString band_text() const;
   QString event_text(const Hit& hit) const;
 
   void paint_row(QPainter& painter, const Row& row) const;
   void paint_header(QPainter& painter, const Row& row, bool is_candidate) const;
   void paint_ruler(QPainter& painter, const Row& row) const;
-  void paint_units(QPainter& painter, const Row& row, bool is_candidate) const;
   void paint_ribbons(QPainter& painter, const Row& row) const;
   void paint_band(QPainter& painter, const Row& row) const;
   void paint_drift(QPainter& painter, const Row& row) const;
-  void paint_lane(QPainter& painter, const QRectF& box, std::size_t lane, bool is_candidate) const;
+  // Its points in the window; y grows with the drift.
+  QPolygonF drift_line() const;
   void paint_memory(QPainter& painter, const Row& row) const;
-  bool is_selected(bool is_candidate, std::int32_t event) const;
+  void paint_selection(QPainter& painter) const;
+  void tell_busy();
 
   std::shared_ptr<const TraceComparison> comparison_;
   Arrangement arrangement_ = Arrangement::by_clock;
@@ -107,6 +136,9 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   TimeAxis axis_;
   std::vector<Row> rows_;
   double height_ = 0;
+  TileCache tiles_{std::size_t{32} << 20};
+  TileLayer layer_{tiles_};
+  bool was_busy_ = false;
   std::optional<profiler::EventMatch> selected_;
   std::optional<QPointF> pressed_;
   double dragged_to_ = 0;

@@ -1,8 +1,8 @@
+#include <QPaintEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/models/base/units_text.hpp"
-#include "gui/models/timeline/row_text.hpp"
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
@@ -10,8 +10,6 @@
 #include "gui/paint/time_ticks.hpp"
 #include "gui/views/base/memory_plot.hpp"
 #include "gui/views/compare/compare_canvas.hpp"
-#include "gui/views/compare/compare_layout.hpp"
-#include "gui/views/compare/lane_boxes.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -21,19 +19,27 @@ QColor difference_colour(std::int64_t difference) {
   return theme()[difference > 0 ? Role::warn : Role::focus];
 }
 
-QColor unit_colour(const UnitSpan& span) {
-  if (span.depth >= 0) return theme().unit(span.depth, span.is_odd);
-  return theme()[span.unit == span.phase ? role_of_phase(span.phase) : Role::host];
+QString lane_name(RowKind kind) {
+  switch (kind) {
+    case RowKind::compute: return CompareCanvas::tr("Compute");
+    case RowKind::all_gather: return CompareCanvas::tr("All-gather");
+    case RowKind::reduce_scatter: return CompareCanvas::tr("Reduce-scatter");
+    case RowKind::all_reduce: return CompareCanvas::tr("All-reduce");
+    case RowKind::stream: return CompareCanvas::tr("Other streams");
+    case RowKind::exposed: return CompareCanvas::tr("Exposed");
+    case RowKind::copies: return CompareCanvas::tr("Copies");
+    default: return CompareCanvas::tr("Host compute");
+  }
 }
 
-QString unit_label(const UnitSpan& span, const QFontMetricsF& metrics, double room) {
-  const QString whole =
-      span.phase == "optimizer" ? CompareCanvas::tr("opt") : short_unit(span.unit);
-  const QString brief = whole.section(QLatin1Char('.'), -1);
-  for (const QString& text : {whole, brief}) {
-    if (metrics.horizontalAdvance(text) + 8 <= room) return text;
-  }
-  return {};
+constexpr std::size_t kManyRibbons = 500;
+constexpr double kRibbonPixels = 3;  // below, a ribbon is a line
+constexpr double kLabelPixels = 16;  // below, no figure fits
+
+TimeScale ribbon_scale(const StepComparison& step) {
+  std::int64_t most = 0;
+  for (const Ribbon& ribbon : step.ribbons) most = std::max(most, std::abs(ribbon.difference_ns()));
+  return TimeScale(most);
 }
 
 }  // namespace
@@ -42,39 +48,48 @@ void CompareCanvas::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::canvas]);
   if (!comparison_) return;
+  std::vector<TileRow> tiles;
   for (const Row& row : rows_) {
-    if (row.top < event->rect().bottom() + 1 && row.top + row.height > event->rect().top()) {
-      paint_row(painter, row);
+    if (row.top >= event->rect().bottom() + 1 || row.top + row.height <= event->rect().top()) {
+      continue;
     }
+    paint_row(painter, row);
+    for (const Strip& strip : strips(row)) add_tiles(strip, tiles);
   }
+  layer_.paint(painter, tiles, false);
+  paint_selection(painter);
   draw_focus(painter, rect());
+  tell_busy();
 }
 
 void CompareCanvas::paint_row(QPainter& painter, const Row& row) const {
   painter.save();
   switch (row.kind) {
     case RowKind::ruler: paint_ruler(painter, row); break;
-    case RowKind::baseline_units: paint_units(painter, row, false); break;
-    case RowKind::candidate_units: paint_units(painter, row, true); break;
     case RowKind::ribbons: paint_ribbons(painter, row); break;
     case RowKind::band: paint_band(painter, row); break;
     case RowKind::drift: paint_drift(painter, row); break;
     case RowKind::memory: paint_memory(painter, row); break;
     case RowKind::baseline_lane:
     case RowKind::candidate_lane:
-    case RowKind::both_lanes: {
-      const bool is_candidate = row.kind == RowKind::candidate_lane;
-      paint_header(painter, row, is_candidate);
-      if (row.kind == RowKind::both_lanes) {
-        QRectF half = lanes_box(row);
-        half.setHeight(half.height() / 2);
-        paint_lane(painter, half, row.lane, false);
-        paint_lane(painter, half.translated(0, half.height()), row.lane, true);
-      } else {
-        paint_lane(painter, lanes_box(row), row.lane, is_candidate);
-      }
-      break;
-    }
+    case RowKind::both_lanes: paint_header(painter, row, row.kind == RowKind::candidate_lane);
+  }
+  painter.restore();
+}
+
+void CompareCanvas::paint_selection(QPainter& painter) const {
+  if (!selected_) return;
+  painter.save();
+  painter.setClipRect(QRectF(lane_left(), 0, axis_.width(), height()));
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(theme()[Role::selection], 2));
+  for (const bool is_candidate : {false, true}) {
+    const std::int32_t event = is_candidate ? selected_->candidate : selected_->baseline;
+    const auto strip = strip_of(is_candidate, event);
+    if (!strip) continue;
+    QRectF box = box_of(*strip, event);
+    box.setWidth(std::max(box.width(), 3.0));
+    painter.drawRect(box.adjusted(1, 1, -1, -1));
   }
   painter.restore();
 }
@@ -88,7 +103,7 @@ void CompareCanvas::paint_header(QPainter& painter, const Row& row, bool is_cand
   const QRectF box(16, row.top, lane_left() - 26, row.height);
   painter.setFont(gui::font(is_candidate ? Text::secondary : Text::body));
   painter.setPen(theme()[is_candidate ? Role::text2 : Role::text]);
-  painter.drawText(box.adjusted(row.kind == RowKind::candidate_lane ? 14 : 0, 0, 0, 0),
+  painter.drawText(box.adjusted(is_candidate && !is_of_step(row) ? 14 : 0, 0, 0, 0),
                    Qt::AlignLeft | Qt::AlignVCenter, text.name);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
@@ -115,87 +130,65 @@ void CompareCanvas::paint_ruler(QPainter& painter, const Row& row) const {
   }
 }
 
-void CompareCanvas::paint_units(QPainter& painter, const Row& row, bool is_candidate) const {
-  const StepSide& shown = side(is_candidate);
-  paint_header(painter, row, is_candidate);
-  const bool is_pale = is_candidate && comparison_->sides.is_prediction;
-  const QFont label_font = gui::font(Text::secondary_strong);
-  const QFontMetricsF metrics(label_font);
-  painter.setFont(label_font);
-  painter.setClipRect(lanes_box(row));
-  for (const UnitSpan& span : shown.units) {
-    const double left = std::round(x_of(is_candidate, span.time.start_ns));
-    const double right =
-        std::round(lane_left() + axis_.pixel_of(alignment_.place(is_candidate, span.time.start_ns) +
-                                                span.time.end_ns - span.time.start_ns));
-    const QRectF box(left, row.top, std::max(right - left - (right - left > 5 ? 1 : 0), 1.0),
-                     row.height);
-    if (box.right() < lane_left() || box.left() > width()) continue;
-    const QColor colour = unit_colour(span);
-    const QColor fill = is_pale ? theme().towards_canvas(colour, 0.62) : colour;
-    painter.fillRect(box, fill);
-    if (is_pale) {
-      painter.fillRect(box, hatch(theme().towards_canvas(colour, 0.35), Hatch::diagonal, 5));
-      if (box.width() > 3) {
-        painter.setPen(colour);
-        painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
-      }
-    }
-    const QRectF shown_box = box.intersected(lanes_box(row));
-    const QString text = unit_label(span, metrics, shown_box.width());
-    if (text.isEmpty()) continue;
-    if (is_pale) {
-      const double wide = metrics.horizontalAdvance(text);
-      const QRectF ground(shown_box.center().x() - wide / 2 - 3, box.top() + 4, wide + 6,
-                          box.height() - 8);
-      painter.fillRect(ground, fill);
-    }
-    painter.setPen(theme().text_on(fill));
-    painter.drawText(shown_box, Qt::AlignCenter, text);
-  }
-}
-
 void CompareCanvas::paint_ribbons(QPainter& painter, const Row& row) const {
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
   painter.drawText(QRectF(16, row.top, lane_left() - 26, row.height),
                    Qt::AlignLeft | Qt::AlignVCenter, text_of(row).name);
   const StepComparison& step = comparison_->step;
-  std::int64_t most = 1;
-  for (const Ribbon& ribbon : step.ribbons) most = std::max(most, std::abs(ribbon.difference_ns));
   painter.setClipRect(lanes_box(row));
-  painter.setRenderHint(QPainter::Antialiasing);
-  const QFontMetricsF metrics(painter.font());
-  const auto edge = [&](bool is_candidate, const UnitSpan& span, bool is_end) {
-    const std::int64_t start = alignment_.place(is_candidate, span.time.start_ns);
-    return lane_left() +
-           axis_.pixel_of(start + (is_end ? span.time.end_ns - span.time.start_ns : 0));
+  if (step.ribbons.empty()) {
+    draw_figure(
+        painter, lanes_box(row).adjusted(4, 0, -4, 0), Qt::AlignLeft,
+        tr("No kernel of a unit has a counterpart by key, so no unit is joined with its own."));
+    return;
+  }
+  const TimeScale scale = ribbon_scale(step);
+  std::int64_t most = 1;
+  for (const Ribbon& ribbon : step.ribbons) most = std::max(most, std::abs(ribbon.difference_ns()));
+  const auto edge = [&](bool is_candidate, const traces::Interval& time, bool is_end) {
+    const std::int64_t start = alignment_.place(is_candidate, time.start_ns);
+    return lane_left() + axis_.pixel_of(start + (is_end ? time.end_ns - time.start_ns : 0));
   };
-  double label_right = lane_left();
+  const bool are_many = step.ribbons.size() > kManyRibbons;  // too many for outlines of narrow ones
+  double label_right = lane_left(), drawn_to = 0;
   for (const Ribbon& ribbon : step.ribbons) {
-    const UnitSpan &above = step.baseline.units[ribbon.baseline],
-                   &below = step.candidate.units[ribbon.candidate];
-    const double top_left = edge(false, above, false), top_right = edge(false, above, true);
-    const double left = edge(true, below, false), right = edge(true, below, true);
-    if (std::max(top_right, right) < lane_left() || std::min(top_left, left) > width()) continue;
-    const double strength =
-        static_cast<double>(std::abs(ribbon.difference_ns)) / static_cast<double>(most);
-    const QColor colour = difference_colour(ribbon.difference_ns);
-    painter.setPen(QPen(theme()[Role::strong_line], 1));
-    painter.setBrush(theme().towards_canvas(colour, 0.92 - 0.32 * strength));
+    const double top_left = edge(false, ribbon.baseline, false);
+    const double top_right = edge(false, ribbon.baseline, true);
+    const double left = edge(true, ribbon.candidate, false);
+    const double right = edge(true, ribbon.candidate, true);
+    const auto is_seen = [&](double from, double to) {
+      return to >= lane_left() && from <= width();
+    };
+    if (!is_seen(top_left, top_right) && !is_seen(left, right)) continue;
+    const double widest = std::max(top_right - top_left, right - left);
+    const double thickness = widest * row.height / std::hypot(row.height, left - top_left);
+    const std::int64_t difference = ribbon.difference_ns();
+    const double strength = static_cast<double>(std::abs(difference)) / static_cast<double>(most);
+    const QColor fill =
+        theme().towards_canvas(difference_colour(difference), 0.92 - 0.32 * strength);
+    if (are_many &&
+        (widest < kRibbonPixels || thickness < 1)) {  // one line for all beside one another
+      if (top_left < drawn_to) continue;
+      drawn_to = top_left + kRibbonPixels;
+      painter.setRenderHint(QPainter::Antialiasing, false);
+      painter.setPen(QPen(fill, 0));
+      painter.drawLine(QPointF(top_left, row.top), QPointF(left, row.top + row.height));
+      continue;
+    }
+    const bool is_outlined = !are_many || (widest >= kLabelPixels && thickness >= kRibbonPixels);
+    painter.setRenderHint(QPainter::Antialiasing, is_outlined);
+    painter.setPen(is_outlined ? QPen(theme()[Role::strong_line], 1) : QPen(Qt::NoPen));
+    painter.setBrush(fill);
     painter.drawPolygon(QPolygonF({{top_left, row.top},
                                    {top_right, row.top},
                                    {right, row.top + row.height},
                                    {left, row.top + row.height}}));
-    const QString text =
-        (ribbon.difference_ns < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) +
-        QString::number(static_cast<double>(std::abs(ribbon.difference_ns)) / 1e6, 'f', 1);
+    if (!is_outlined || widest < kLabelPixels) continue;
+    const QString text = scale.signed_text(difference);
     const double centre = (top_left + top_right + left + right) / 4;
     const double half = figure_width(painter.font(), text) / 2;
-    if (std::max(top_right - top_left, right - left) < 2 * half + 6 ||
-        centre - half < label_right) {
-      continue;
-    }
+    if (widest < 2 * half + 6 || centre - half < label_right) continue;
     label_right = centre + half + 6;
     painter.setPen(theme()[Role::text]);
     draw_figure(painter, QRectF(centre - half, row.top, 2 * half, row.height), Qt::AlignHCenter,
@@ -233,18 +226,6 @@ void CompareCanvas::paint_band(QPainter& painter, const Row& row) const {
   const QRectF room(lane_left() + 4, row.top, left - lane_left() - 14, row.height);
   draw_figure(painter, room, Qt::AlignRight,
               elided_figure(painter.font(), text_of(row).name, room.width()));
-}
-
-void CompareCanvas::paint_lane(QPainter& painter, const QRectF& box, std::size_t lane,
-                               bool is_candidate) const {
-  const LanePair& pair = comparison_->step.lanes[lane];
-  painter.setClipRect(box);
-  LaneBoxes drawn{box, is_candidate && comparison_->sides.is_prediction};
-  for (const ComparedBox& one : (is_candidate ? pair.candidate : pair.baseline).boxes) {
-    drawn.add(painter, x_of(is_candidate, one.time.start_ns), x_of(is_candidate, one.time.end_ns),
-              one.colour, is_selected(is_candidate, one.event));
-  }
-  drawn.finish(painter);
 }
 
 // The curves of the comparison's canvas: drift and memory.
@@ -291,43 +272,63 @@ void draw_key(QPainter& painter, QPointF at, const QString& text, QColor colour,
   painter.drawText(at + QPointF(26, 4), text);
 }
 
-// The points of a curve, from left to right, that can be seen: of those within one pixel the first,
-// the lowest, the highest and the last; of those beside the area only the nearest.
-QPolygonF seen_points(const QPolygonF& points, const QRectF& area) {
-  const auto is_left = [](const QPointF& point, double x) { return point.x() < x; };
-  const auto begin = std::lower_bound(points.begin(), points.end(), area.left(), is_left);
-  const auto end = std::lower_bound(begin, points.end(), area.right(), is_left);
-  const qsizetype last = std::min(end - points.begin() + 1, points.size());
-  QPolygonF seen;
-  for (qsizetype first = std::max<qsizetype>(begin - points.begin() - 1, 0); first < last;) {
-    qsizetype next = first, highest = first, lowest = first;
-    for (; next < last && std::floor(points[next].x()) == std::floor(points[first].x()); ++next) {
-      if (points[next].y() < points[highest].y()) highest = next;
-      if (points[next].y() > points[lowest].y()) lowest = next;
-    }
-    qsizetype kept = -1;
-    for (const qsizetype point :
-         {first, std::min(highest, lowest), std::max(highest, lowest), next - 1}) {
-      if (point > kept) seen << points[point];
-      kept = point;
-    }
-    first = next;
+// A line with the area between it and `zero` filled. One with more corners than it is wide is drawn in columns: to
+// stroke it takes longer than a frame has.
+void paint_curve(QPainter& painter, const QPolygonF& line, double zero, QColor colour) {
+  const QColor ground = theme().towards_canvas(colour, 0.82);
+  if (static_cast<double>(line.size()) <= line.back().x() - line.front().x()) {
+    QPolygonF filled = line;
+    filled << QPointF(line.back().x(), zero) << QPointF(line.front().x(), zero);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(ground);
+    painter.drawPolygon(filled);
+    painter.setPen(QPen(colour, 1.6));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPolyline(line);
+    return;
   }
-  return seen;
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  double low = line.front().y(), high = low;  // of a column, and where the one before it ended
+  for (qsizetype n = 0; n < line.size(); ++n) {
+    const double column = std::floor(line[n].x());
+    low = std::min(low, line[n].y());
+    high = std::max(high, line[n].y());
+    const bool is_last = n + 1 == line.size();
+    const double next = is_last ? column + 1 : std::floor(line[n + 1].x());
+    if (next == column) continue;
+    const double wide = next - column, y = line[n].y();
+    painter.fillRect(QRectF(column, std::min(y, zero), wide, std::abs(y - zero)), ground);
+    painter.fillRect(QRectF(column, low - 1, 1, high - low + 2), colour);
+    painter.fillRect(QRectF(column, y - 1, wide, 2), colour);
+    low = high = y;
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
 }
 
 }  // namespace
+
+QPolygonF CompareCanvas::drift_line() const {
+  QPolygonF line;
+  for (const Alignment::Piece& piece : alignment_.pieces(false, least_piece_ns())) {
+    const traces::Interval seen{std::max(piece.time.start_ns, axis_.start_ns() - piece.by_ns),
+                                std::min(piece.time.end_ns + 1, axis_.end_ns() - piece.by_ns)};
+    if (seen.end_ns <= seen.start_ns) continue;
+    for (const DriftPoint& point : comparison_->step.drift.seen(seen, axis_.ns_per_pixel())) {
+      const double x = lane_left() + axis_.pixel_of(point.at_ns + piece.by_ns);
+      if (line.isEmpty() || x >= line.back().x()) {
+        line << QPointF(x, static_cast<double>(point.drift_ns));
+      }
+    }
+  }
+  return line;
+}
 
 void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   const StepComparison& step = comparison_->step;
   painter.fillRect(QRectF(0, row.top, width(), 1), theme()[Role::line]);
   const RowText title = text_of(row);
   draw_title(painter, row.top + 8, title.name, title.notes);
-  std::int64_t lowest = 0, highest = 0;
-  for (const DriftPoint& point : step.drift.points) {
-    lowest = std::min(lowest, point.drift_ns);
-    highest = std::max(highest, point.drift_ns);
-  }
+  const std::int64_t lowest = step.drift.lowest_ns(), highest = step.drift.highest_ns();
   const QRectF area(lane_left(), row.top + 14, axis_.width(), row.height - 24);
   const double range = std::max(static_cast<double>(highest - lowest), 1.0) * 1.1;
   const auto y_of = [&](double ns) {
@@ -341,24 +342,17 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   }
   painter.setClipRect(QRectF(lane_left(), row.top, axis_.width(), row.height));
   painter.setRenderHint(QPainter::Antialiasing);
-  QPolygonF all;
-  for (const DriftPoint& point : step.drift.points) {
-    all << QPointF(x_of(false, point.at_ns), y_of(static_cast<double>(point.drift_ns)));
-  }
-  const QPointF last = all.back();
-  const QPolygonF line = seen_points(all, area);
-  const std::int64_t end = step.drift.points.back().drift_ns;
+  QPolygonF line = drift_line();
+  for (QPointF& point : line) point.setY(y_of(point.y()));
+  if (line.isEmpty()) return;
+  const std::int64_t end = step.drift.end_ns();
+  const DriftPoint last_point = step.drift.point(step.drift.size() - 1);
+  const QPointF last(x_of(false, last_point.at_ns), y_of(static_cast<double>(end)));
   const QColor colour = theme()[end < 0 ? Role::focus : Role::warn];
-  QPolygonF filled = line;
-  filled << QPointF(line.back().x(), y_of(0)) << QPointF(line.front().x(), y_of(0));
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme().towards_canvas(colour, 0.82));
-  painter.drawPolygon(filled);
+  paint_curve(painter, line, y_of(0), colour);
   painter.setPen(QPen(theme()[Role::strong_line], 1));
   painter.drawLine(QPointF(lane_left(), y_of(0)), QPointF(width(), y_of(0)));
   painter.setPen(QPen(colour, 1.6));
-  painter.setBrush(Qt::NoBrush);
-  painter.drawPolyline(line);
   painter.setBrush(theme()[Role::canvas]);
   painter.drawEllipse(last, 3.5, 3.5);
   painter.setFont(gui::font(Text::secondary_strong));
@@ -375,7 +369,7 @@ void CompareCanvas::paint_drift(QPainter& painter, const Row& row) const {
   draw_figure(painter, end_box, Qt::AlignLeft, text);
   painter.setFont(gui::font(Text::secondary));
   painter.setPen(theme()[Role::text2]);
-  for (const PhaseDrift& phase : step.drift.phases) {
+  for (const PhaseDrift& phase : step.drift.phases()) {
     if (phase.phase.empty() || std::abs(phase.drift_ns) * 20 < std::abs(end)) continue;
     const QString label =
         tr("%1 in %2").arg(signed_time_text(phase.drift_ns), QString::fromStdString(phase.phase));
@@ -402,7 +396,7 @@ void CompareCanvas::paint_memory(QPainter& painter, const Row& row) const {
   most += most / 12;
   for (const std::int64_t bytes : byte_ticks(most, 2)) {
     const double share = static_cast<double>(bytes) / static_cast<double>(most);
-    draw_value(painter, area.bottom() - share * area.height(), bytes_figure(bytes).text(), width());
+    draw_value(painter, area.bottom() - share * area.height(), round_bytes_text(bytes), width());
   }
   for (const bool is_candidate : {false, true}) {
     const StepSide& shown = side(is_candidate);
@@ -450,32 +444,38 @@ CompareCanvas::RowText CompareCanvas::text_of(const Row& row) const {
   switch (row.kind) {
     case RowKind::ruler: {
       const StepChoice& choice = step.choice;
+      const bool has_ours = !step.baseline.trace().steps.empty();
+      const bool has_theirs = !step.candidate.trace().steps.empty();
+      if (!has_ours && !has_theirs) return {tr("All of both"), {}, {}};
+      if (!has_ours) return {tr("All and step %1").arg(choice.candidate_step), {}, {}};
+      if (!has_theirs) return {tr("Step %1 and all").arg(choice.baseline_step), {}, {}};
       return {choice.baseline_step == choice.candidate_step
                   ? tr("Step %1 of both").arg(choice.baseline_step)
                   : tr("Steps %1 and %2").arg(choice.baseline_step).arg(choice.candidate_step),
               {},
               {}};
     }
-    case RowKind::baseline_units:
-      return {tr("Units, %1").arg(words.baseline), duration(step.baseline.length_ns()), {}};
-    case RowKind::candidate_units:
-      return {tr("Units, %1").arg(words.candidate), duration(step.candidate.length_ns()), {}};
-    case RowKind::ribbons: return {tr("difference, ms"), {}, {}};
+    case RowKind::ribbons:
+      return {step.ribbons.empty() ? tr("difference")
+                                   : tr("difference, %1").arg(ribbon_scale(step).unit()),
+              {},
+              {}};
     case RowKind::band: return {band_text(), {}, {}};
     case RowKind::drift:
-      return {tr("Drift"), signed_time_text(step.drift.points.back().drift_ns),
+      return {tr("Drift"), signed_time_text(step.drift.end_ns()),
               words.is_prediction ? QStringList{tr("predicted"), tr("− measured")}
                                   : QStringList{tr("after"), tr("− before")}};
     case RowKind::baseline_lane:
-    case RowKind::both_lanes: {
-      const LanePair& lane = step.lanes[row.lane];
-      return {lane_name(lane.kind), duration(lane.baseline.busy_ns), {}};
-    }
     case RowKind::candidate_lane:
-      return {words.candidate, duration(step.lanes[row.lane].candidate.busy_ns), {}};
+    case RowKind::both_lanes: return text_of_lane(row);
     case RowKind::memory: break;
   }
   RowText memory{tr("Memory"), {}, {tr("allocated, rank %1").arg(step.choice.rank)}};
+  for (const bool is_candidate : {false, true}) {
+    if (step.side(is_candidate).memory->size() > 0) continue;
+    memory.notes << tr("not recorded %1").arg(is_candidate ? words.candidate : words.baseline);
+    return memory;
+  }
   for (const profiler::RankMemoryDifference& rank : comparison_->whole->ranks) {
     if (rank.rank != step.choice.rank) continue;
     const std::int64_t apart = rank.candidate_allocated_bytes - rank.baseline_allocated_bytes;
@@ -485,18 +485,48 @@ CompareCanvas::RowText CompareCanvas::text_of(const Row& row) const {
   return memory;
 }
 
+// Of phases and units it is the step that has a length.
+CompareCanvas::RowText CompareCanvas::text_of_lane(const Row& row) const {
+  const StepComparison& step = comparison_->step;
+  const LanePair& lane = step.lanes[row.lane];
+  const bool is_candidate = row.kind == RowKind::candidate_lane;
+  const QString& word = is_candidate ? comparison_->sides.candidate : comparison_->sides.baseline;
+  if (!is_of_step(row)) {
+    const std::int64_t busy = lane.side(is_candidate).busy_ns;
+    return {is_candidate ? word : lane_name(lane.kind), busy > 0 ? duration(busy) : tr("none"), {}};
+  }
+  const bool has_length =
+      comparison_->are_steps_comparable() &&
+      (lane.kind == gui::RowKind::phase || arrangement_ == Arrangement::by_instruction ||
+       step.lane(gui::RowKind::phase) == nullptr);
+  return {lane.kind == gui::RowKind::phase ? tr("Step, %1").arg(word) : tr("Units, %1").arg(word),
+          has_length ? duration(step.side(is_candidate).length_ns()) : QString(),
+          {}};
+}
+
 QString CompareCanvas::band_text() const {
   const StepComparison& step = comparison_->step;
-  if (!comparison_->band) {
-    return tr("ends of the steps: %1 apart").arg(signed_time_text(step.difference_ns()));
-  }
-  return comparison_->band_holds(step.baseline.length_ns())
-             ? tr("90 % band of the step's end; measured inside")
-             : tr("90 % band of the step's end; measured outside");
+  const profiler::Comparison& whole = *comparison_->whole;
+  const QString apart = signed_time_text(step.difference_ns());
+  const QString picture = step.choice.baseline_step == step.choice.candidate_step
+                              ? tr("step %1").arg(step.choice.baseline_step)
+                              : tr("these steps");
+  const QString ends = !comparison_->band ? tr("%1: ends %2 apart").arg(picture, apart)
+                       : comparison_->band_holds(step.baseline.length_ns())
+                           ? tr("90 % band of the step's end; %1 measured inside").arg(picture)
+                           : tr("90 % band of the step's end; %1 measured outside").arg(picture);
+  const auto steps =
+      std::pair(whole.baseline.steady_steps.size(), whole.candidate.steady_steps.size());
+  if (std::max(steps.first, steps.second) < 2) return ends;
+  return tr("%1 (medians of %2 steps: %3)")
+      .arg(ends,
+           steps.first == steps.second ? QString::number(steps.first)
+                                       : tr("%1 and %2").arg(steps.first).arg(steps.second),
+           signed_time_text(whole.candidate_step_ns - whole.baseline_step_ns));
 }
 
 QString CompareCanvas::event_text(const Hit& hit) const {
-  const traces::Trace& trace = *side(hit.is_candidate).trace;
+  const traces::Trace& trace = side(hit.is_candidate).trace();
   const auto& found = trace.events[static_cast<std::size_t>(hit.event)];
   QString shown = QString::fromStdString(trace.strings[found.name]);
   if (found.unit != 0)

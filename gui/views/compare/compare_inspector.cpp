@@ -16,9 +16,12 @@
 namespace foreshard::gui {
 namespace {
 
+// Zero is none of it.
 std::vector<Fact> side_facts(const SideWords& words, std::int64_t baseline,
                              std::int64_t candidate) {
-  const auto text = [](std::int64_t ns) { return time_figure(static_cast<double>(ns)).text(); };
+  const auto text = [](std::int64_t ns) {
+    return ns == 0 ? CompareInspector::tr("none") : time_figure(static_cast<double>(ns)).text();
+  };
   const auto fact = [](const QString& label, const QString& value, const QString& note = {}) {
     Fact one;
     one.label = label.left(1).toUpper() + label.mid(1);
@@ -94,11 +97,11 @@ void CompareInspector::set_comparison(std::shared_ptr<const TraceComparison> com
   scatter_->setVisible(has_pairs);
   plot_title_->setVisible(has_pairs);
   QString band;
-  if (comparison_ && comparison_->band && comparison_->whole->candidate_step_ns > 0) {
+  if (comparison_ && comparison_->band && comparison_->are_steps_comparable()) {
     const auto step = static_cast<double>(comparison_->whole->candidate_step_ns);
     const auto half =
         static_cast<double>(comparison_->band->end_ns - comparison_->band->start_ns) / 2;
-    band = tr("Shaded: the 90 % band of the fit, ± %1.").arg(percent_text(half / step));
+    band = tr("Shaded: ± %1, the 90 % band of the whole step.").arg(percent_text(half / step));
   }
   band_->set_text(band);
   band_->setVisible(!band.isEmpty());
@@ -106,12 +109,14 @@ void CompareInspector::set_comparison(std::shared_ptr<const TraceComparison> com
 
 void CompareInspector::show_cause(const Cause* cause, const ComparedPair* pair) {
   if (!comparison_) return;
-  const std::string name = pair != nullptr ? pair->name : cause != nullptr ? cause->name : "";
-  const PairSpread spread = pair_spread(comparison_->step.pairs, name);
+  const StepComparison& step = comparison_->step;
+  const std::string name = pair != nullptr ? step.name(*pair) : cause != nullptr ? cause->name : "";
+  const OperatorPairs* pairs = step.pairs_of(name);
+  const PairSpread spread = pairs == nullptr ? PairSpread() : pairs->spread;
   std::vector<Fact> facts;
   QString detail;
   if (pair != nullptr) {
-    const traces::Trace& trace = *comparison_->step.baseline.trace;
+    const traces::Trace& trace = step.baseline.trace();
     const auto& event = trace.events[static_cast<std::size_t>(pair->events.baseline)];
     QStringList parts;
     for (const traces::StringId text : {event.unit, event.phase}) {
@@ -122,13 +127,13 @@ void CompareInspector::show_cause(const Cause* cause, const ComparedPair* pair) 
   } else if (cause != nullptr) {
     detail = tr("%1 in this step of rank %2; the times are of all ranks")
                  .arg(count_figure(static_cast<std::int64_t>(spread.pairs)).number)
-                 .arg(comparison_->step.choice.rank);
+                 .arg(step.choice.rank);
     facts = side_facts(comparison_->sides, cause->baseline_ns, cause->candidate_ns);
   }
   title_->set_text(name.empty() ? tr("No differences") : QString::fromStdString(name));
   detail_->set_text(detail);
   facts_->set_facts(std::move(facts));
-  scatter_->set_operator(name);
+  scatter_->set_operator(pairs);
   why_->setText(why_sentence(spread, comparison_->sides.is_prediction));
 }
 

@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
@@ -11,6 +12,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/fonts.hpp"
@@ -30,6 +32,25 @@ namespace {
 
 constexpr int kLeastWithWaterfall = 880;  // the view's width
 
+// Gives a table the height of whole rows, so that none is cut.
+class WholeRows : public QWidget {
+ public:
+  explicit WholeRows(QTableView* table) : table_(table) { table->setParent(this); }
+  QSize sizeHint() const override { return table_->sizeHint(); }
+  QSize minimumSizeHint() const override { return table_->minimumSizeHint(); }
+
+ protected:
+  void resizeEvent(QResizeEvent*) override {
+    constexpr int kLeft = 8;  // its text is below the title's
+    const int rows = std::max(height() - table_->horizontalHeader()->sizeHint().height(), 0);
+    const int cut = rows % table_->verticalHeader()->defaultSectionSize();
+    table_->setGeometry(kLeft, 0, width() - kLeft, height() - cut);
+  }
+
+ private:
+  QTableView* table_;
+};
+
 bool has_requests(const Document& document) {
   return !document.path().empty() && (document.kind == traces::RecordingKind::snapshot ||
                                       document.kind == traces::RecordingKind::event_list);
@@ -37,7 +58,7 @@ bool has_requests(const Document& document) {
 
 }  // namespace
 
-std::optional<ComparedDocuments> compared_documents(const Session& session) {
+std::optional<ComparedDocuments> usual_documents(const Session& session) {
   const auto& documents = session.documents();
   if (documents.size() < 2) return std::nullopt;
   ComparedDocuments compared{0, session.current_index() > 0 ? session.current_index() : 1};
@@ -55,16 +76,21 @@ CompareView::CompareView(Session& session, QWidget* parent)
       strip_(make_beside<SentenceStrip>()),
       arrangement_(new SegmentedControl({tr("By clock"), tr("By instruction"), tr("Overlay")})),
       inspector_(make_beside<CompareInspector>()),
+      choices_(new QWidget),
       pages_(new QStackedWidget),
       state_(new QLabel),
       cancel_(new QPushButton(tr("Cancel"))),
       content_(new QWidget),
+      scroll_(new QScrollArea),
       canvas_(new CompareCanvas),
       causes_title_(new TextLabel(Text::strong, Role::text)),
       causes_note_(new TextLabel(Text::secondary, Role::text2)),
+      causes_of_(new SegmentedControl({tr("Device"), tr("Host")})),
       causes_(new CausesTable),
       waterfall_(new WaterfallPlot),
       history_(new HistoryTable),
+      baseline_file_(new ChoiceList),
+      candidate_file_(new ChoiceList),
       baseline_step_(new ChoiceList),
       candidate_step_(new ChoiceList),
       rank_(new ChoiceList),
@@ -79,25 +105,21 @@ CompareView::CompareView(Session& session, QWidget* parent)
   state_->setWordWrap(true);
   state_->setMargin(48);
 
-  auto* scroll = new QScrollArea;
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setFocusPolicy(Qt::NoFocus);
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll_->setFocusPolicy(Qt::NoFocus);
   auto* top = new QWidget;
   auto* top_rows = new QVBoxLayout(top);
   top_rows->setContentsMargins(0, 0, 0, 0);
   top_rows->addWidget(canvas_);
   top_rows->addStretch();
-  scroll->setWidget(top);
-  // What is left of a tall window is the table's.
-  connect(canvas_, &CompareCanvas::height_changed, scroll,
-          [this, scroll] { scroll->setMaximumHeight(canvas_->sizeHint().height()); });
+  scroll_->setWidget(top);
   auto* column = new QVBoxLayout(content_);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(scroll, 5);
-  column->addWidget(make_lower_part(), 3);
+  column->addWidget(scroll_);
+  column->addWidget(make_lower_part(), 1);
 
   auto* state_page = new QWidget;
   auto* state_rows = new QVBoxLayout(state_page);
@@ -110,10 +132,42 @@ CompareView::CompareView(Session& session, QWidget* parent)
   }
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
-  all->addWidget(pages_);
+  all->setSpacing(0);
+  fill_choices_bar();
+  all->addWidget(choices_);
+  all->addWidget(pages_, 1);
   setFocusPolicy(Qt::StrongFocus);
   connect_parts();
   refresh();
+}
+
+void CompareView::fill_choices_bar() {
+  auto* row = new QHBoxLayout(choices_);
+  row->setContentsMargins(16, 6, 16, 6);
+  row->setSpacing(8);
+  const auto add = [&](ChoiceList* choice, const QString& name) {
+    choice->setAccessibleName(name);
+    choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    row->addWidget(choice);
+  };
+  const auto add_file = [&](ChoiceList* choice, const QString& name) {
+    constexpr int kLeastLetters = 6, kWidest = 260;
+    add(choice, name);
+    choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    choice->setMinimumContentsLength(kLeastLetters);
+    choice->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    choice->setMaximumWidth(scaled(kWidest));
+    row->setStretchFactor(choice, 1000);  // before what is left free
+  };
+  add_file(baseline_file_, tr("What is compared"));
+  add(baseline_step_, tr("Step of the first"));
+  auto* with = new TextLabel(Text::body, Role::text2);
+  with->set_text(tr("with"));
+  row->addWidget(with);
+  add_file(candidate_file_, tr("What it is compared with"));
+  add(candidate_step_, tr("Step of the second"));
+  add(rank_, tr("Rank"));
+  row->addStretch(1);
 }
 
 QWidget* CompareView::make_lower_part() {
@@ -128,18 +182,10 @@ QWidget* CompareView::make_lower_part() {
   head->setSpacing(8);
   head->addWidget(causes_title_);
   head->addWidget(causes_note_, 1);
-  baseline_step_->setAccessibleName(tr("Step of the first"));
-  candidate_step_->setAccessibleName(tr("Step of the second"));
-  rank_->setAccessibleName(tr("Rank"));
-  for (ChoiceList* choice : {baseline_step_, candidate_step_, rank_}) {
-    choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    head->addWidget(choice);
-  }
+  causes_of_->setAccessibleName(tr("Where the operators run"));
+  head->addWidget(causes_of_);
   left->addLayout(head);
-  auto* table = new QHBoxLayout;
-  table->setContentsMargins(8, 0, 0, 0);  // its text is below the title's
-  table->addWidget(causes_);
-  left->addLayout(table);
+  left->addWidget(new WholeRows(causes_), 1);
   columns->addLayout(left, 3);
   columns->addWidget(waterfall_, 1);
   waterfall_->setMinimumWidth(300);
@@ -149,11 +195,15 @@ QWidget* CompareView::make_lower_part() {
 void CompareView::connect_parts() {
   connect(&session(), &Session::documents_changed, this, &CompareView::refresh);
   connect(&session(), &Session::current_changed, this, &CompareView::refresh);
+  connect(&session().selection(), &Selection::rank_changed, this, &CompareView::follow_rank);
   connect(&session().selection(), &Selection::event_changed, this, &CompareView::follow_selection);
   connect(arrangement_, &SegmentedControl::chosen, this,
           [this](int choice) { canvas_->set_arrangement(static_cast<Arrangement>(choice)); });
   connect(canvas_, &CompareCanvas::event_chosen, this, &CompareView::select_event);
   connect(canvas_, &CompareCanvas::window_changed, this, &View::status_changed);
+  connect(canvas_, &CompareCanvas::busy_changed, this, &View::busy_changed);
+  connect(canvas_, &CompareCanvas::height_changed, this, &CompareView::share_height);
+  connect(causes_of_, &SegmentedControl::chosen, this, &CompareView::show_causes);
   connect(causes_, &CausesTable::cause_chosen, this, &CompareView::show_cause);
   connect(inspector_, &CompareInspector::pair_chosen, this,
           [this](int event) { select_event(false, event); });
@@ -161,12 +211,20 @@ void CompareView::connect_parts() {
   connect(causes_, &CausesTable::clicked, this, &CompareView::point_to_worst);
   connect(causes_, &CausesTable::row_activated, this, [this] {
     point_to_worst();
-    const auto* pair = comparison_->step.worst_pair(causes_->current()->name);
-    if (pair != nullptr) canvas_->zoom_to({false, pair->events.baseline});
+    const auto* pairs = comparison_->step.pairs_of(causes_->current()->name);
+    if (pairs != nullptr) canvas_->zoom_to({false, pairs->worst.events.baseline});
   });
   connect(cancel_, &QPushButton::clicked, this, &CompareView::cancel);
   connect(inspector_, &CompareInspector::copy_wanted, this,
           [this] { QGuiApplication::clipboard()->setText(as_text()); });
+  connect(baseline_file_, &QComboBox::activated, this, [this](int file) {
+    choose_documents(
+        {file, file == compared_->candidate ? compared_->baseline : compared_->candidate});
+  });
+  connect(candidate_file_, &QComboBox::activated, this, [this](int file) {
+    choose_documents(
+        {file == compared_->baseline ? compared_->candidate : compared_->baseline, file});
+  });
   for (ChoiceList* choice : {baseline_step_, candidate_step_, rank_}) {
     connect(choice, &QComboBox::activated, this, [this] {
       choose_step({rank_->currentData().toInt(), baseline_step_->currentData().toInt(),
@@ -183,16 +241,42 @@ QWidget* CompareView::inspector() {
 }
 
 bool CompareView::is_busy() const {
-  return worker_.is_busy() || rest_.isActive() || (is_stale_ && isVisible());
+  return worker_.is_busy() || rest_.isActive() || canvas_->is_busy() || (is_stale_ && isVisible());
 }
 
-DocumentPtr CompareView::document(bool is_candidate) const {
-  return is_candidate ? candidate_ : baseline_;
+// Chosen ones stay as long as both are open, under another number or grown.
+std::optional<ComparedDocuments> CompareView::wanted_documents() {
+  const auto& documents = session().documents();
+  const auto place_of = [&](const DocumentPtr& wanted) {
+    const auto same = std::ranges::find(documents, wanted);
+    const auto found = same != documents.end()
+                           ? same
+                           : std::ranges::find_if(documents, [&](const DocumentPtr& one) {
+                               return one->path() == wanted->path() &&
+                                      one->title == wanted->title && one->source == wanted->source;
+                             });
+    return found == documents.end() ? -1 : static_cast<int>(found - documents.begin());
+  };
+  if (are_chosen_ && baseline_ && candidate_) {
+    const ComparedDocuments chosen{place_of(baseline_), place_of(candidate_)};
+    if (chosen.baseline >= 0 && chosen.candidate >= 0 && chosen.baseline != chosen.candidate) {
+      return chosen;
+    }
+  }
+  are_chosen_ = false;
+  return usual_documents(session());
+}
+
+void CompareView::choose_documents(const ComparedDocuments& documents) {
+  are_chosen_ = true;
+  take_documents(documents);
 }
 
 void CompareView::refresh() {
-  compared_ = compared_documents(session());
-  if (!compared_) {
+  const auto wanted = wanted_documents();
+  choices_->setVisible(wanted.has_value());
+  if (!wanted) {
+    compared_.reset();
     worker_.forget();
     strip_->set_awaiting(false);
     comparison_.reset();
@@ -204,9 +288,15 @@ void CompareView::refresh() {
            "recording and its prediction are compared instruction by instruction."));
     return;
   }
-  const auto& documents = session().documents();
-  const DocumentPtr baseline = documents[static_cast<std::size_t>(compared_->baseline)];
-  const DocumentPtr candidate = documents[static_cast<std::size_t>(compared_->candidate)];
+  take_documents(*wanted);
+}
+
+void CompareView::take_documents(const ComparedDocuments& documents) {
+  const auto& all = session().documents();
+  const DocumentPtr baseline = all[static_cast<std::size_t>(documents.baseline)];
+  const DocumentPtr candidate = all[static_cast<std::size_t>(documents.candidate)];
+  compared_ = documents;
+  fill_files(documents);
   if (baseline == baseline_ && candidate == candidate_) return;
   baseline_ = baseline;
   candidate_ = candidate;
@@ -215,10 +305,33 @@ void CompareView::refresh() {
   if (isVisible()) request(std::nullopt);
 }
 
+void CompareView::fill_files(const ComparedDocuments& shown) {
+  for (const bool is_candidate : {false, true}) {
+    ChoiceList* box = is_candidate ? candidate_file_ : baseline_file_;
+    const QSignalBlocker quiet(box);
+    box->clear();
+    for (const DocumentPtr& document : session().documents()) {
+      box->addItem(document->title);
+      box->setItemData(box->count() - 1, QString::fromStdString(document->path()), Qt::ToolTipRole);
+    }
+    box->setCurrentIndex(is_candidate ? shown.candidate : shown.baseline);
+    box->setToolTip(box->currentText());
+  }
+}
+
 // The table goes before the plot beside it.
 void CompareView::resizeEvent(QResizeEvent* event) {
   View::resizeEvent(event);
   waterfall_->setVisible(width() >= scaled(kLeastWithWaterfall));
+  share_height();
+}
+
+// Five eighths are the picture's at most, up to the end of a row.
+void CompareView::share_height() {
+  constexpr double kPicture = 0.625;
+  const double most = pages_->height() * kPicture, wanted = canvas_->sizeHint().height();
+  const double end = wanted <= most ? wanted : canvas_->row_end(most);
+  scroll_->setFixedHeight(static_cast<int>(std::ceil(end)));
 }
 
 void CompareView::showEvent(QShowEvent* event) {
@@ -239,23 +352,23 @@ void CompareView::request(const std::optional<StepChoice>& choice) {
             .arg(events(baseline_), baseline_->title, events(candidate_), candidate_->title));
     cancel_->show();
   }
-  worker_.request(
-      [baseline = baseline_, candidate = candidate_, choice, known = comparison_]() -> Answer {
-        Answer answer;
-        if (has_requests(*baseline) && has_requests(*candidate)) {
-          const auto histories = compare_history_files(baseline->path(), candidate->path());
-          if (histories) {
-            answer.histories = words_of(*histories);
-          } else {
-            answer.error = QString::fromStdString(histories.error().text());
-          }
-        } else {
-          answer.traces = std::make_shared<TraceComparison>(
-              compare_traces({baseline->trace, baseline->analysis},
-                             {candidate->trace, candidate->analysis}, choice, known));
-        }
-        return answer;
-      });
+  worker_.request([baseline = baseline_, candidate = candidate_, choice,
+                   rank = session().selection().rank(), known = comparison_]() -> Answer {
+    Answer answer;
+    if (has_requests(*baseline) && has_requests(*candidate)) {
+      const auto histories = compare_history_files(baseline->path(), candidate->path());
+      if (histories) {
+        answer.histories = words_of(*histories);
+      } else {
+        answer.error = QString::fromStdString(histories.error().text());
+      }
+    } else {
+      answer.traces = std::make_shared<TraceComparison>(
+          compare_traces(baseline, candidate,
+                         choice ? *choice : first_choice(*baseline, *candidate, rank), known));
+    }
+    return answer;
+  });
 }
 
 // What is under way is dropped; opening or choosing a trace compares again.
@@ -275,6 +388,7 @@ void CompareView::show_answer(Answer answer) {
     strip_->set_sentence({answer.histories->state, answer.histories->lead, answer.histories->text,
                           answer.histories->detail});
     history_->set_words(*answer.histories);
+    for (ChoiceList* box : {baseline_step_, candidate_step_, rank_}) box->hide();
     arrangement_->hide();
     pages_->setCurrentWidget(history_);
     return;
@@ -295,16 +409,29 @@ void CompareView::show_rest_of_answer() {
   if (comparison_ == nullptr) return;
   waterfall_->set_comparison(comparison_);
   inspector_->set_comparison(comparison_);
-  causes_->set_comparison(comparison_);
-  causes_title_->set_text(comparison_->whole->step_time_error < 0
+  const auto has_causes = [&](bool are_on_device) {
+    return std::ranges::find(comparison_->causes, are_on_device, &Cause::is_on_device) !=
+           comparison_->causes.end();
+  };
+  causes_of_->set_current(has_causes(true) ? 0 : 1);
+  causes_of_->setVisible(has_causes(true) && has_causes(false));
+  show_causes();
+  causes_title_->set_text(!comparison_->are_steps_comparable()
                               ? tr("What differs")
                               : tr("What explains %1 a step")
                                     .arg(signed_time_text(comparison_->whole->candidate_step_ns -
                                                           comparison_->whole->baseline_step_ns)));
-  causes_note_->set_text(tr("operators of all ranks, worst first"));
   fill_choices();
   show_cause();
   follow_selection();
+}
+
+void CompareView::show_causes() {
+  const bool are_on_device = causes_of_->current() == 0;
+  causes_->show(comparison_, are_on_device);
+  causes_note_->set_text(are_on_device ? tr("operators of all ranks, worst first")
+                                       : tr("the host's own time in calls, all ranks"));
+  show_cause();
 }
 
 void CompareView::show_state(const QString& text) {
@@ -326,18 +453,32 @@ void CompareView::fill_choices() {
     box->clear();
     for (const std::int32_t value : values) box->addItem(text.arg(value), value);
     box->setCurrentIndex(box->findData(current));
+    box->setVisible(!values.empty());
   };
-  const SideWords& words = comparison_->sides;
-  fill(baseline_step_, steps_of(*baseline_->trace), choice.baseline_step,
-       tr("step %2, %1").arg(words.baseline, QStringLiteral("%1")));
-  fill(candidate_step_, steps_of(*candidate_->trace), choice.candidate_step,
-       tr("step %2, %1").arg(words.candidate, QStringLiteral("%1")));
+  const auto fill_steps = [&](ChoiceList* box, const traces::Trace& trace, std::int32_t step) {
+    const bool has_steps = !trace.steps.empty();
+    fill(box, has_steps ? steps_of(trace) : std::vector<std::int32_t>(), step, tr("step %1"));
+  };
+  fill_steps(baseline_step_, *baseline_->trace, choice.baseline_step);
+  fill_steps(candidate_step_, *candidate_->trace, choice.candidate_step);
   const auto ranks = profiler::ranks_of(*baseline_->trace);
   fill(rank_, {ranks.begin(), ranks.end()}, choice.rank, tr("rank %1"));
 }
 
 void CompareView::choose_step(const StepChoice& choice) {
   if (comparison_ && !(choice == comparison_->step.choice)) request(choice);
+}
+
+// The rank that is looked at elsewhere, where the baseline has it.
+void CompareView::follow_rank() {
+  const std::int32_t rank = session().selection().rank();
+  if (!comparison_ || rank == comparison_->step.choice.rank ||
+      !profiler::ranks_of(*baseline_->trace).contains(rank)) {
+    return;
+  }
+  StepChoice choice = comparison_->step.choice;
+  choice.rank = rank;
+  choose_step(choice);
 }
 
 void CompareView::select_event(bool is_candidate, int event) {
@@ -354,7 +495,7 @@ void CompareView::follow_selection() {
   canvas_->set_selected(is_candidate, is_ours ? selected->event : traces::kNone);
   if (!is_ours) return;
   if (const auto* pair = comparison_->step.pair_of(is_candidate, selected->event)) {
-    causes_->select(pair->name);
+    causes_->select(comparison_->step.name(*pair));
     inspector_->show_cause(causes_->current(), pair);
   }
 }
@@ -390,16 +531,17 @@ void CompareView::select_beside(int by) {
   if (!selected) return move_steps(by);
   const bool is_candidate = selected->document == compared_->candidate;
   if (!is_candidate && selected->document != compared_->baseline) return move_steps(by);
-  for (const LanePair& lane : comparison_->step.lanes) {
-    const auto& boxes = (is_candidate ? lane.candidate : lane.baseline).boxes;
-    const auto here = std::find_if(boxes.begin(), boxes.end(), [&](const ComparedBox& box) {
-      return box.event == selected->event;
-    });
-    if (here == boxes.end()) continue;
-    const auto next = here - boxes.begin() + by;
-    if (next < 0 || next >= static_cast<std::ptrdiff_t>(boxes.size())) return;
-    return select_event(is_candidate, boxes[static_cast<std::size_t>(next)].event);
-  }
+  const StepSide& side = comparison_->step.side(is_candidate);
+  const LaneSet& lanes = *side.document->lanes;
+  const RowPlace place = lanes.place(selected->event);
+  if (place.row >= lanes.rows().size()) return;
+  const Row& row = lanes.rows()[place.row];
+  const auto next = static_cast<std::int64_t>(place.item) + by;
+  if (next < 0 || next >= static_cast<std::int64_t>(row.size())) return;
+  const auto item = static_cast<std::size_t>(next);
+  if (row.span(item).start_ns < side.step.start_ns || row.span(item).end_ns > side.step.end_ns)
+    return;
+  select_event(is_candidate, row.event(item));
 }
 
 void CompareView::step_causes(int rows) {
@@ -410,8 +552,8 @@ void CompareView::step_causes(int rows) {
 void CompareView::point_to_worst() {
   const Cause* cause = causes_->current();
   if (cause == nullptr || comparison_ == nullptr) return;
-  if (const auto* pair = comparison_->step.worst_pair(cause->name)) {
-    select_event(false, pair->events.baseline);
+  if (const auto* pairs = comparison_->step.pairs_of(cause->name)) {
+    select_event(false, pairs->worst.events.baseline);
   }
   show_cause();  // of the operator, not of the pair
 }
@@ -452,11 +594,10 @@ std::vector<KeyHelp> CompareView::keys() const {
 
 QString CompareView::status() const {
   if (!comparison_) return {};
-  const StepChoice& choice = comparison_->step.choice;
   const auto text = [](std::int64_t ns) { return time_figure(static_cast<double>(ns)).text(); };
-  return tr("step %1 · rank %2 · %3 – %4")
-      .arg(choice.baseline_step)
-      .arg(choice.rank)
+  return tr("%1 · rank %2 · %3 – %4")
+      .arg(canvas_->accessible_row(0).text)
+      .arg(comparison_->step.choice.rank)
       .arg(text(std::max<std::int64_t>(canvas_->axis().start_ns(), 0)),
            text(canvas_->axis().end_ns()));
 }
@@ -466,7 +607,7 @@ Description CompareView::description() const {
   all.headline = strip_->accessibleName().trimmed();
   if (comparison_ == nullptr) return all;
   const StepComparison& step = comparison_->step;
-  all.question = traces::recorded_question_json(step.candidate.trace->metadata);
+  all.question = traces::recorded_question_json(step.candidate.trace().metadata);
   const profiler::Comparison& whole = *comparison_->whole;
   all.add_positive("baseline_step_time_ns", whole.baseline_step_ns);
   all.add_positive("candidate_step_time_ns", whole.candidate_step_ns);

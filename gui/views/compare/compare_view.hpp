@@ -14,6 +14,7 @@
 
 class QLabel;
 class QPushButton;
+class QScrollArea;
 class QStackedWidget;
 
 namespace foreshard::gui {
@@ -33,9 +34,9 @@ struct ComparedDocuments {
   int baseline = 0, candidate = 1;  // places among the open ones
   bool operator==(const ComparedDocuments&) const = default;
 };
-// The first one and the current one or, where that is the first, the second; of a measured and a
-// predicted one the measured first. Nothing with fewer than two.
-std::optional<ComparedDocuments> compared_documents(const Session& session);
+// What is compared as long as nothing is chosen: the first one and the current one or, where that is the first,
+// the second; of a measured and a predicted one the measured first. Nothing with fewer than two.
+std::optional<ComparedDocuments> usual_documents(const Session& session);
 
 class CompareView : public View {
   Q_OBJECT
@@ -53,6 +54,7 @@ class CompareView : public View {
 
   const std::shared_ptr<const TraceComparison>& comparison() const { return comparison_; }
   void choose_step(const StepChoice& choice);
+  void choose_documents(const ComparedDocuments& documents);
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -66,39 +68,49 @@ class CompareView : public View {
     QString error;
   };
 
+  void fill_choices_bar();
   QWidget* make_lower_part();
   void connect_parts();
+  std::optional<ComparedDocuments> wanted_documents();
   void refresh();  // computes what the open documents need
+  void take_documents(const ComparedDocuments& documents);
+  void fill_files(const ComparedDocuments& shown);
+  void share_height();
   void request(const std::optional<StepChoice>& choice);
   void cancel();
   void show_answer(Answer answer);
   void show_rest_of_answer();
   void show_state(const QString& text);
   void fill_choices();
+  void follow_rank();
   void follow_selection();
+  void show_causes();
   void show_cause();
   void step_causes(int rows);
   void point_to_worst();  // the pair of the current cause that is furthest apart
   void select_event(bool is_candidate, int event);
   void move_steps(int by);
   void select_beside(int by);  // in the lane of the selected event; without one, another step
-  DocumentPtr document(bool is_candidate) const;
 
   SentenceStrip* strip_;
   SegmentedControl* arrangement_;
   CompareInspector* inspector_;
+  QWidget* choices_;
   QStackedWidget* pages_;
   QLabel* state_;
   QPushButton* cancel_;
   QWidget* content_;
+  QScrollArea* scroll_;
   CompareCanvas* canvas_;
   TextLabel *causes_title_, *causes_note_;
+  SegmentedControl* causes_of_;
   CausesTable* causes_;
   WaterfallPlot* waterfall_;
   HistoryTable* history_;
-  ChoiceList *baseline_step_, *candidate_step_, *rank_;
+  ChoiceList *baseline_file_, *candidate_file_, *baseline_step_, *candidate_step_, *rank_;
 
   std::optional<ComparedDocuments> compared_;
+  bool are_chosen_ = false;           // by the user
   DocumentPtr baseline_, candidate_;  // those that are shown or on their way
   std::shared_ptr<const TraceComparison> comparison_;
   bool is_stale_ = true;  // to be computed once the view is seen

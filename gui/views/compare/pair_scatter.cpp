@@ -14,10 +14,6 @@ namespace {
 constexpr int kWidth = 288, kLeft = 44, kBottom = 22;
 constexpr double kTop = 2, kRightMargin = 2, kBelow = 2;
 
-double decades(std::int64_t ns) {
-  return std::log10(static_cast<double>(std::max<std::int64_t>(ns, 1)));
-}
-
 }  // namespace
 
 PairScatter::PairScatter(QWidget* parent) : PaintedWidget(parent) {
@@ -27,21 +23,12 @@ PairScatter::PairScatter(QWidget* parent) : PaintedWidget(parent) {
 
 void PairScatter::set_comparison(std::shared_ptr<const TraceComparison> comparison) {
   comparison_ = std::move(comparison);
-  lowest_ = 1e9;
-  highest_ = 0;
-  if (comparison_) {
-    for (const ComparedPair& pair : comparison_->step.pairs) {
-      lowest_ = std::min({lowest_, decades(pair.baseline_ns), decades(pair.candidate_ns)});
-      highest_ = std::max({highest_, decades(pair.baseline_ns), decades(pair.candidate_ns)});
-    }
-  }
-  lowest_ = std::min(lowest_, highest_) - 0.2;
-  highest_ = std::max(highest_, lowest_ + 1) + 0.2;
+  operator_ = nullptr;
   update();
 }
 
-void PairScatter::set_operator(std::string name) {
-  operator_ = std::move(name);
+void PairScatter::set_operator(const OperatorPairs* pairs) {
+  operator_ = pairs;
   update();
 }
 
@@ -59,22 +46,23 @@ QSize PairScatter::sizeHint() const {
 
 QPointF PairScatter::place(const ComparedPair& pair) const {
   const QRectF box = area();
-  const auto share = [&](std::int64_t ns) {
-    return (decades(ns) - lowest_) / (highest_ - lowest_);
-  };
-  return {box.left() + share(pair.baseline_ns) * box.width(),
-          box.bottom() - share(pair.candidate_ns) * box.height()};
+  const PairPlot& plot = comparison_->step.plot;
+  return {box.left() + plot.share(pair.baseline_ns) * box.width(),
+          box.bottom() - plot.share(pair.candidate_ns) * box.height()};
 }
 
 void PairScatter::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QRectF box = area();
   painter.fillRect(box, theme()[Role::canvas]);
+  if (!comparison_) return;
+  const TraceComparison& shown = *comparison_;
+  const double lowest = shown.step.plot.lowest(), highest = shown.step.plot.highest();
   painter.setFont(gui::font(Text::tick));
   const QFontMetricsF metrics(painter.font());
   double named_to = 0;  // pixels that names of the horizontal axis take
-  for (double decade = std::ceil(lowest_); decade <= highest_; ++decade) {
-    const double at = (decade - lowest_) / (highest_ - lowest_);
+  for (double decade = std::ceil(lowest); decade <= highest; ++decade) {
+    const double at = (decade - lowest) / (highest - lowest);
     const double x = std::round(box.left() + at * box.width());
     const double y = std::round(box.bottom() - at * box.height());
     painter.fillRect(QRectF(x, box.top(), 1, box.height()), theme()[Role::grid]);
@@ -93,16 +81,14 @@ void PairScatter::paintEvent(QPaintEvent*) {
   }
   painter.setPen(theme()[Role::strong_line]);
   painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
-  if (!comparison_) return;
   painter.setClipRect(box);
   painter.setRenderHint(QPainter::Antialiasing);
-  const TraceComparison& shown = *comparison_;
-  if (shown.band && shown.step.candidate.length_ns() > 0) {
-    // The band of the prediction: the candidate's durations divided by what the step may be off by.
-    const double step = static_cast<double>(shown.step.candidate.length_ns());
+  if (shown.band && shown.are_steps_comparable()) {
+    // Durations whose prediction is off by no more than the step's may be.
+    const auto step = static_cast<double>(shown.whole->candidate_step_ns);
     const double low = std::log10(step / static_cast<double>(shown.band->end_ns));
     const double high = std::log10(step / static_cast<double>(shown.band->start_ns));
-    const double pixels = box.height() / (highest_ - lowest_);
+    const double pixels = box.height() / (highest - lowest);
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme()[Role::line]);
     painter.drawPolygon(QPolygonF({box.bottomLeft() - QPointF(0, low * pixels),
@@ -112,14 +98,16 @@ void PairScatter::paintEvent(QPaintEvent*) {
   }
   painter.setPen(QPen(theme()[Role::strong_line], 1.6));
   painter.drawLine(box.bottomLeft(), box.topRight());
-  for (const bool is_emphasised : {false, true}) {
-    for (const ComparedPair& pair : shown.step.pairs) {
-      if ((pair.name == operator_) != is_emphasised) continue;
-      const QColor colour = theme()[pair.colour];
-      painter.setPen(is_emphasised ? QPen(theme()[Role::text], 1) : QPen(Qt::NoPen));
-      painter.setBrush(is_emphasised ? colour : theme().towards_canvas(colour, 0.4));
-      const double radius = is_emphasised ? 3.5 : 2.2;
-      painter.drawEllipse(place(pair), radius, radius);
+  painter.setPen(Qt::NoPen);
+  for (const ComparedPair& pair : shown.step.seen) {
+    painter.setBrush(theme().towards_canvas(theme()[pair.colour], 0.4));
+    painter.drawEllipse(place(pair), 2.2, 2.2);
+  }
+  if (operator_ != nullptr) {
+    painter.setPen(QPen(theme()[Role::text], 1));
+    for (const ComparedPair& pair : operator_->seen) {
+      painter.setBrush(theme()[pair.colour]);
+      painter.drawEllipse(place(pair), 3.5, 3.5);
     }
   }
   painter.setPen(theme()[Role::text2]);
@@ -132,7 +120,7 @@ void PairScatter::mousePressEvent(QMouseEvent* event) {
   if (!comparison_) return;
   const ComparedPair* nearest = nullptr;
   double distance = 8;
-  for (const ComparedPair& pair : comparison_->step.pairs) {
+  for (const ComparedPair& pair : comparison_->step.seen) {
     const double away = (place(pair) - event->position()).manhattanLength();
     if (away >= distance) continue;
     distance = away;

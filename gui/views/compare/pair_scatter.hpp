@@ -1,9 +1,9 @@
 // Every matched pair of a step in a log-log plot, the baseline's duration to the right and the
-// candidate's upwards: on the diagonal they are equal. The pairs of one operator are emphasised.
+// candidate's upwards: on the diagonal they are equal. The pairs of one operator are emphasised. Of those that
+// would lie on one another one is drawn.
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "gui/models/comparison/trace_comparison.hpp"
 #include "gui/views/base/painted_widget.hpp"
@@ -16,7 +16,7 @@ class PairScatter : public PaintedWidget {
   explicit PairScatter(QWidget* parent = nullptr);
 
   void set_comparison(std::shared_ptr<const TraceComparison> comparison);
-  void set_operator(std::string name);
+  void set_operator(const OperatorPairs* pairs);  // of the comparison; null: none
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {200, 200}; }
 
@@ -32,8 +32,7 @@ class PairScatter : public PaintedWidget {
   QPointF place(const ComparedPair& pair) const;
 
   std::shared_ptr<const TraceComparison> comparison_;
-  std::string operator_;
-  double lowest_ = 3, highest_ = 7;  // logarithms of nanoseconds, base 10
+  const OperatorPairs* operator_ = nullptr;
 };
 
 }  // namespace foreshard::gui

@@ -9,6 +9,11 @@
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+constexpr double kTitleEnd = 32, kLabelHeight = 17, kLift = 13, kLabelsBelow = 38;
+
+}  // namespace
 
 WaterfallPlot::WaterfallPlot(QWidget* parent) : PaintedWidget(parent) {
   setAccessibleName(tr("From one step to the other"));
@@ -26,18 +31,23 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
   if (!comparison_) return;
   const std::vector<WaterfallBar>& bars = comparison_->waterfall;
   const SideWords& words = comparison_->sides;
+  const TimeScale scale(
+      std::max(comparison_->whole->baseline_step_ns, comparison_->whole->candidate_step_ns), 2);
   painter.setFont(gui::font(Text::strong));
   painter.setPen(theme()[Role::text]);
-  painter.drawText(QRectF(16, 10, width() - 32, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   tr("From %1 to %2, ms").arg(words.baseline, words.candidate));
+  painter.drawText(
+      QRectF(16, 10, width() - 32, 20), Qt::AlignLeft | Qt::AlignVCenter,
+      bars.empty() ? tr("From %1 to %2").arg(words.baseline, words.candidate)
+                   : tr("From %1 to %2, %3").arg(words.baseline, words.candidate, scale.unit()));
   painter.setFont(gui::font(Text::secondary));
   if (bars.empty()) {
     painter.setPen(theme()[Role::text2]);
     painter.drawText(QRectF(16, 34, width() - 32, 60), Qt::AlignLeft | Qt::TextWordWrap,
-                     tr("One of the two has no complete step."));
+                     comparison_->words.lead);
     return;
   }
-  const QRectF area(16, 58, width() - 28, std::max(height() - 96.0, 10.0));
+  constexpr double kTop = kTitleEnd + kLabelHeight + kLift;
+  const QRectF area(16, kTop, width() - 28, std::max(height() - kTop - kLabelsBelow, 10.0));
   // From zero where the parts are large beside the whole; else only its end, told apart by a cut.
   std::int64_t lowest = bars.front().to_ns, highest = 1;
   for (const WaterfallBar& bar : bars) {
@@ -54,6 +64,9 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
   };
   const double each = area.width() / static_cast<double>(bars.size());
   QRectF last_text;
+  const auto touches_last = [&](const QRectF& box) {
+    return box.adjusted(-3, 2, 0, -2).intersects(last_text.adjusted(0, 2, 0, -2));
+  };
   for (std::size_t n = 0; n < bars.size(); ++n) {
     const WaterfallBar& bar = bars[n];
     const double left = std::round(area.left() + each * static_cast<double>(n));
@@ -76,16 +89,18 @@ void WaterfallPlot::paintEvent(QPaintEvent*) {
       painter.fillRect(QRectF(left + bar_width, to, each - bar_width, 1),
                        theme()[Role::strong_line]);
     }
-    const double ms = static_cast<double>(bar.is_total ? bar.to_ns : bar.difference_ns()) / 1e6;
-    QString text = QString::number(std::abs(ms), 'f', std::abs(ms) < 9.95 ? 2 : 1);
-    if (!bar.is_total) text.prepend(ms < 0 ? QChar(0x2212) : QLatin1Char('+'));
+    const QString text =
+        bar.is_total ? scale.text(bar.to_ns) : scale.signed_text(bar.difference_ns());
     painter.setFont(gui::font(Text::tick));
     painter.setPen(theme()[Role::text]);
     const double text_width = figure_width(painter.font(), text);
-    QRectF text_box(left + (bar_width - text_width) / 2, box.top() - 17, text_width, 16);
-    // Above its neighbour's where both are as high and would touch.
-    if (text_box.adjusted(-3, 0, 0, 0).intersects(last_text))
-      text_box.moveBottom(last_text.top() + 3);
+    QRectF text_box(left + (bar_width - text_width) / 2, box.top() - kLabelHeight, text_width, 16);
+    // Above its neighbour's where both would touch, as far as the title leaves room.
+    const QRectF place = text_box;
+    while (touches_last(text_box) && text_box.top() - kLift >= kTitleEnd) {
+      text_box.translate(0, -kLift);
+    }
+    if (touches_last(text_box)) text_box = place;
     last_text = text_box;
     draw_figure(painter, text_box, Qt::AlignHCenter, text);
     painter.setPen(theme()[Role::text2]);

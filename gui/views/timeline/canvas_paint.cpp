@@ -115,7 +115,7 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
     const QRectF box = row_box(row);
     if (!box.intersects(rows_box())) continue;
     const RowId id = RowId::of(row.id);
-    const TileRow tiles{row.id, box.top(), row.height, grid_of(id.document)};
+    const TileRow tiles{row.id, kHeaderWidth, box.top(), row.height, grid_of(id.document)};
     shown.push_back({row.id, later(session_.axis().window(), -session_.offset_ns(id.document))});
     if (row.kind != SceneRow::Kind::section) paint_missing(painter, lanes_of(box), tiles);
     paint_losses_of(painter, lanes_of(box), tiles);
@@ -131,7 +131,7 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
   if (as_shapes) {
     paint_lanes_as_shapes(painter, visible);
   } else {
-    layer_.paint(painter, kHeaderWidth, visible, motion_.is_moving() || drag_ == Drag::minimap);
+    layer_.paint(painter, visible, motion_.is_moving() || drag_ == Drag::minimap);
   }
   paint_selection(painter);
   painter.restore();
@@ -154,7 +154,7 @@ void TimelineCanvas::paint_lanes_as_shapes(QPainter& painter,
     const LaneShapes shapes = content.shapes(id, window, row.grid.ns_per_pixel, theme());
     paint_lane(painter, {kHeaderWidth, row.top}, shapes, row.grid, theme());
     texts.push_back(labels_of(shapes, row.grid, theme()));
-    place_labels(texts.back(), kHeaderWidth, row.top, row.grid, labels);
+    place_labels(texts.back(), row, labels);
   }
   paint_box_labels(painter, std::move(labels));
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kGapFrom = 5;  // pixels, from which boxes leave one between them
 constexpr double kLabelFrom = 14;     // below, not even a short form fits
 constexpr double kPale = 0.62, kPhasePale = 0.75, kDimmed = 0.65;  // towards the canvas
-constexpr double kHatchPale = 0.5;
+constexpr double kHatchPale = 0.5, kPaleHatch = 0.4;               // labels stay readable on both
 constexpr double kPhaseLine = 2;
 
 struct PixelRect {
@@ -48,7 +48,7 @@ void paint_box(const Brushes& brushes, const LaneBox& box, const PixelRect& at, 
     case LaneStyle::solid: brushes.fill(at, fill); break;
     case LaneStyle::pale:
       brushes.fill(at, theme.towards_canvas(fill, kPale));
-      brushes.texture(at, hatch(fill));
+      brushes.texture(at, hatch(theme.towards_canvas(fill, kPaleHatch)));
       outline(brushes, at, fill);
       break;
     case LaneStyle::phase: {

@@ -20,7 +20,8 @@ QString duration_of(const traces::Interval& span) {
   return time_figure(static_cast<double>(span.end_ns - span.start_ns)).text();
 }
 
-// The item at that moment, else the nearest within reach; size() where there is none.
+}  // namespace
+
 std::size_t item_at(const Row& row, std::int64_t ns, double reach_ns) {
   const auto distance = [&](std::size_t item) {
     const traces::Interval span = row.span(item);
@@ -36,8 +37,6 @@ std::size_t item_at(const Row& row, std::int64_t ns, double reach_ns) {
   }
   return best;
 }
-
-}  // namespace
 
 std::optional<SceneHit> Scene::hit(const SceneRow& row, double y, std::int64_t ns,
                                    double reach_ns) const {

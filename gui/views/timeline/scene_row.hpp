@@ -88,4 +88,10 @@ struct SceneContent {
 
 QColor colour_of(const Fill& fill, const Theme& theme);
 
+// Adds what a row of the part's lanes shows in its band. Any thread.
+void add_band(const SceneContent::Part& part, const LaneBand& band, ColourBy by,
+              traces::Interval window, double ns_per_pixel, const Theme& theme, LaneShapes& shapes);
+// The item at that moment, else the nearest within reach; size() where there is none.
+std::size_t item_at(const Row& row, std::int64_t ns, double reach_ns);
+
 }  // namespace foreshard::gui

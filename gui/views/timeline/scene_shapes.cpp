@@ -173,13 +173,19 @@ LaneShapes unit_shapes(const SceneContent& content, const RowId& id, traces::Int
 
 }  // namespace
 
+void add_band(const SceneContent::Part& part, const LaneBand& band, ColourBy by,
+              traces::Interval window, double ns_per_pixel, const Theme& theme,
+              LaneShapes& shapes) {
+  BandDrawing(part, band, ns_per_pixel, theme).add_row(by, window, shapes);
+}
+
 LaneShapes SceneContent::shapes(const RowId& row, traces::Interval window, double ns_per_pixel,
                                 const Theme& theme) const {
   if (row.kind == RowId::Kind::unit) return unit_shapes(*this, row, window, theme);
   LaneShapes shapes;
   for (const LaneBand& band : bands(row)) {
-    BandDrawing(parts[static_cast<std::size_t>(row.document)], band, ns_per_pixel, theme)
-        .add_row(colouring, window, shapes);
+    add_band(parts[static_cast<std::size_t>(row.document)], band, colouring, window, ns_per_pixel,
+             theme, shapes);
   }
   return shapes;
 }

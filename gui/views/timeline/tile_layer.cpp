@@ -29,14 +29,14 @@ QString text_for(const BoxLabel& label, double width) {
 
 }  // namespace
 
-void place_labels(const std::vector<BoxLabel>& texts, double left, double top,
-                  const PixelGrid& grid, std::vector<PlacedLabel>& labels) {
-  const double width = static_cast<double>(grid.count) / grid.ratio;
+void place_labels(const std::vector<BoxLabel>& texts, const TileRow& row,
+                  std::vector<PlacedLabel>& labels) {
+  const double width = static_cast<double>(row.grid.count) / row.grid.ratio;
   for (const BoxLabel& text : texts) {
-    const double from = std::max(grid.x(text.span.start_ns), 0.0);
-    const double to = std::min(grid.x(text.span.end_ns), width);
+    const double from = std::max(row.grid.x(text.span.start_ns), 0.0);
+    const double to = std::min(row.grid.x(text.span.end_ns), width);
     if (to - from < kPadding) continue;
-    labels.push_back({QRectF(left + from, top + text.top, to - from, text.height), &text});
+    labels.push_back({QRectF(row.left + from, row.top + text.top, to - from, text.height), &text});
   }
 }
 
@@ -64,14 +64,12 @@ void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels) {
 }
 
 // What the row is drawn from, and the spans for which nothing is there.
-std::vector<TileLayer::Piece> TileLayer::pieces(const TileRow& row, std::vector<Span>* holes) {
+std::vector<TileLayer::Piece> TileLayer::pieces(const TileRow& row,
+                                                const std::vector<double>& scales,
+                                                std::vector<Span>* holes) {
   const PixelGrid& grid = row.grid;
   std::vector<Piece> found;
   std::vector<Span> open{{grid.first, grid.first + grid.count}};
-  std::vector<double> scales{grid.ns_per_pixel};
-  for (const double scale : cache_.scales_near(grid.ns_per_pixel)) {
-    if (scale != grid.ns_per_pixel) scales.push_back(scale);
-  }
   for (const double scale : scales) {
     const double stretch = scale / grid.ns_per_pixel;
     const auto stretched = [&](std::int64_t index) {
@@ -100,6 +98,14 @@ std::vector<TileLayer::Piece> TileLayer::pieces(const TileRow& row, std::vector<
   return found;
 }
 
+std::vector<double> TileLayer::scales_for(double ns_per_pixel) const {
+  std::vector<double> scales{ns_per_pixel};
+  for (const double scale : cache_.scales_near(ns_per_pixel)) {
+    if (scale != ns_per_pixel) scales.push_back(scale);
+  }
+  return scales;
+}
+
 std::vector<TileKey> TileLayer::missing(const TileRow& row) const {
   const PixelGrid& grid = row.grid;
   std::vector<TileKey> keys;
@@ -110,13 +116,17 @@ std::vector<TileKey> TileLayer::missing(const TileRow& row) const {
   return keys;
 }
 
-void TileLayer::paint(QPainter& painter, double left, const std::vector<TileRow>& rows,
-                      bool is_changing) {
+void TileLayer::paint(QPainter& painter, const std::vector<TileRow>& rows, bool is_changing) {
+  if (rows.empty()) return cache_.request({});
+  const double ns_per_pixel = rows.front().grid.ns_per_pixel;
+  std::vector<double> scales = scales_for(ns_per_pixel);
   std::vector<TileKey> urgent, others;
+  std::unordered_set<TileKey, TileKeyHash> asked;  // stretches of a row share tiles
   for (const TileRow& row : rows) {
     std::vector<Span> holes;
-    pieces(row, &holes);
+    pieces(row, scales, &holes);
     for (const TileKey& key : missing(row)) {
+      if (!asked.insert(key).second) continue;
       const std::int64_t from = key.index * kTileWidth, to = from + kTileWidth;
       const bool is_in_hole = std::any_of(holes.begin(), holes.end(), [&](const Span& hole) {
         return hole.from < to && hole.to > from;
@@ -128,23 +138,26 @@ void TileLayer::paint(QPainter& painter, double left, const std::vector<TileRow>
   const std::size_t count = urgent.size();
   urgent.insert(urgent.end(), others.begin(), others.end());
   cache_.request(urgent, count);
-  if (count > 0) cache_.wait(kPatienceMilliseconds);
+  if (count > 0) {
+    cache_.wait(kPatienceMilliseconds);
+    scales = scales_for(ns_per_pixel);
+  }
 
   std::vector<PlacedLabel> labels;
   std::vector<Span> holes;
   for (const TileRow& row : rows) {
     const PixelGrid& grid = row.grid;
-    for (const Piece& piece : pieces(row, &holes)) {
+    for (const Piece& piece : pieces(row, scales, &holes)) {
       const double stretch = piece.ns_per_pixel / grid.ns_per_pixel;
       const double begin = static_cast<double>(piece.index * kTileWidth) * stretch;
       const QImage& image = piece.tile->image;
-      const QRectF target(left + static_cast<double>(piece.from - grid.first) / grid.ratio, row.top,
-                          static_cast<double>(piece.to - piece.from) / grid.ratio,
+      const QRectF target(row.left + static_cast<double>(piece.from - grid.first) / grid.ratio,
+                          row.top, static_cast<double>(piece.to - piece.from) / grid.ratio,
                           image.height() / grid.ratio);
       const QRectF source((static_cast<double>(piece.from) - begin) / stretch, 0,
                           static_cast<double>(piece.to - piece.from) / stretch, image.height());
       painter.drawImage(target, image, source);
-      place_labels(piece.tile->labels, left, row.top, grid, labels);
+      place_labels(piece.tile->labels, row, labels);
     }
   }
   paint_box_labels(painter, std::move(labels));

@@ -12,19 +12,20 @@
 
 namespace foreshard::gui {
 
+// A row, or a stretch of one, at its place on the painter: lanes that are moved against one another have
+// grids of their own, of one scale.
 struct TileRow {
   std::int32_t id = 0;  // as TileKey has it
-  double top = 0, height = 0;
-  PixelGrid grid;  // of its document's clock; all have one scale
+  double left = 0, top = 0, height = 0;
+  PixelGrid grid;
 };
 
 class TileLayer {
  public:
   explicit TileLayer(TileCache& cache) : cache_(cache) {}
 
-  // Rows' tops are the painter's; the lanes begin at `left`. While the scale `is_changing` only what
-  // nothing stands in for is asked for.
-  void paint(QPainter& painter, double left, const std::vector<TileRow>& rows, bool is_changing);
+  // While the scale `is_changing` only what nothing stands in for is asked for.
+  void paint(QPainter& painter, const std::vector<TileRow>& rows, bool is_changing);
 
  private:
   struct Piece {  // of a row, in pixels from the origin, drawn from a tile of some scale
@@ -37,7 +38,10 @@ class TileLayer {
     std::int64_t from, to;
   };
 
-  std::vector<Piece> pieces(const TileRow& row, std::vector<Span>* holes);
+  // `scales` of which there are tiles, best first.
+  std::vector<Piece> pieces(const TileRow& row, const std::vector<double>& scales,
+                            std::vector<Span>* holes);
+  std::vector<double> scales_for(double ns_per_pixel) const;
   std::vector<TileKey> missing(const TileRow& row) const;
 
   TileCache& cache_;
@@ -48,9 +52,9 @@ struct PlacedLabel {
   QRectF box;  // what is seen of the box
   const BoxLabel* label;
 };
-// Adds what of the labels is in view; the lanes begin at `left`, the row at `top`.
-void place_labels(const std::vector<BoxLabel>& texts, double left, double top,
-                  const PixelGrid& grid, std::vector<PlacedLabel>& labels);
+// Adds what of the labels is in view.
+void place_labels(const std::vector<BoxLabel>& texts, const TileRow& row,
+                  std::vector<PlacedLabel>& labels);
 void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels);
 
 }  // namespace foreshard::gui

@@ -25,7 +25,8 @@ TEST_F(CompareAccessible, RowsHaveNamesAndFiguresAndTheSelectionItsCard) {
   ASSERT_EQ(table.childCount(), rows + 1);
   QAccessibleInterface* selected = table.child(rows);
   EXPECT_TRUE(selected->state().selected);
-  EXPECT_TRUE(selected->text(QAccessible::Name).startsWith(QString::fromStdString(pair.name)));
+  EXPECT_TRUE(selected->text(QAccessible::Name)
+                  .startsWith(QString::fromStdString(view.comparison()->step.name(pair))));
   EXPECT_TRUE(selected->text(QAccessible::Name).contains(QStringLiteral(": +50.0 %")));
   const QPoint centre = selected->rect().center();
   EXPECT_EQ(table.childAt(centre.x(), centre.y()), selected);

@@ -8,10 +8,6 @@
 namespace foreshard::gui {
 namespace {
 
-QString milliseconds(std::int64_t ns) {
-  return QString::number(static_cast<double>(ns) / 1e6, 'f', 1);
-}
-
 class CompareFigures : public ShownComparison {
  protected:
   void open(const QStringList& files) {
@@ -48,11 +44,10 @@ TEST_F(CompareFigures, AreThoseOfTheCommandLine) {
     const QJsonObject one = operators[n].toObject();
     EXPECT_EQ(causes().model()->index(n, CausesModel::name).data().toString(),
               one[QLatin1String("name")].toString());
-    const std::int64_t before = json_figure(one, "measured_ns");
-    const std::int64_t after = json_figure(one, "predicted_ns");
+    const TimeScale times = ShownCauses(view.comparison()->causes, true).times;
     EXPECT_EQ(lines
-                  .filter(milliseconds(before) + QLatin1Char('\t') + milliseconds(after) +
-                          QLatin1Char('\t'))
+                  .filter(times.text(json_figure(one, "measured_ns")) + QLatin1Char('\t') +
+                          times.text(json_figure(one, "predicted_ns")) + QLatin1Char('\t'))
                   .size(),
               1);
   }
