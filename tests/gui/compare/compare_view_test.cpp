@@ -123,8 +123,8 @@ TEST_F(CompareViewTest, TheWaterfallLeavesItsTitleFree) {
   comparison->waterfall.push_back({"after", 0, 770'000'000, true});
   WaterfallPlot plot;
   const auto title = [&](int height) {
-    plot.resize(300, height);
-    return plot.grab(QRect(10, 0, 290, 32)).toImage();
+    plot.resize(220, height);
+    return plot.grab(QRect(10, 0, 210, 32)).toImage();
   };
   plot.set_comparison(view.comparison());
   const QImage alone = title(2000);
