@@ -80,7 +80,7 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
   const Ruler now = ruler();
   if (rows_box().intersects(dirty)) paint_rows(painter, as_shapes);
   if (memory_box().intersects(dirty)) {
-    memory_.paint(painter, memory_box(), kHeaderWidth, session_.axis(), now,
+    memory_.paint(painter, memory_box(), header_width(), session_.axis(), now,
                   session_.selection().cursor_ns());
     if (memory_.has_host_time()) {
       const QRectF plot = memory_box().adjusted(0, memory_.header_height(), 0, 0);
@@ -91,10 +91,10 @@ void TimelineCanvas::paint(QPainter& painter, const QRect& dirty, bool as_shapes
   if (minimap_box().intersects(dirty)) {
     minimap_.paint(painter, minimap_box(), minimap_lanes(), scene_, session_.axis());
   }
-  const QRectF below(kHeaderWidth, ruler_box().bottom(), session_.axis().width(),
+  const QRectF below(header_width(), ruler_box().bottom(), session_.axis().width(),
                      viewport()->height() - ruler_box().bottom());
   paint_time_lines(painter, below, now, session_.selection());
-  paint_ruler(painter, ruler_box(), kHeaderWidth, now, session_.selection());
+  paint_ruler(painter, ruler_box(), header_width(), now, session_.selection());
   if (hasFocus() && shows_focus_ && !as_shapes) {
     painter.setPen(QPen(theme()[Role::focus], 2));
     painter.setBrush(Qt::NoBrush);
@@ -115,11 +115,11 @@ void TimelineCanvas::paint_rows(QPainter& painter, bool as_shapes) {
     const QRectF box = row_box(row);
     if (!box.intersects(rows_box())) continue;
     const RowId id = RowId::of(row.id);
-    const TileRow tiles{row.id, kHeaderWidth, box.top(), row.height, grid_of(id.document)};
+    const TileRow tiles{row.id, header_width(), box.top(), row.height, grid_of(id.document)};
     shown.push_back({row.id, later(session_.axis().window(), -session_.offset_ns(id.document))});
     if (row.kind != SceneRow::Kind::section) paint_missing(painter, lanes_of(box), tiles);
     paint_losses_of(painter, lanes_of(box), tiles);
-    paint_row_header(painter, box, kHeaderWidth, row, figures_.of(row.id),
+    paint_row_header(painter, box, header_width(), row, figures_.of(row.id),
                      hasFocus() && shows_focus_ && scene_.index_of(row) == current_lane_);
     if (row.kind != SceneRow::Kind::section) visible.push_back(tiles);
   }
@@ -152,7 +152,7 @@ void TimelineCanvas::paint_lanes_as_shapes(QPainter& painter,
     const traces::Interval window =
         later(session_.axis().window(), -session_.offset_ns(id.document));
     const LaneShapes shapes = content.shapes(id, window, row.grid.ns_per_pixel, theme());
-    paint_lane(painter, {kHeaderWidth, row.top}, shapes, row.grid, theme());
+    paint_lane(painter, {header_width(), row.top}, shapes, row.grid, theme());
     texts.push_back(labels_of(shapes, row.grid, theme()));
     place_labels(texts.back(), row, labels);
   }
@@ -197,8 +197,8 @@ void TimelineCanvas::paint_selection(QPainter& painter) const {
   painter.setBrush(Qt::NoBrush);
   if (hovered_ && hovered_->row < scene_.rows().size()) {
     const PixelGrid pixels = grid();
-    const double from = kHeaderWidth + pixels.x(hovered_->span.start_ns);
-    const double to = std::max(kHeaderWidth + pixels.x(hovered_->span.end_ns), from + 2);
+    const double from = header_width() + pixels.x(hovered_->span.start_ns);
+    const double to = std::max(header_width() + pixels.x(hovered_->span.end_ns), from + 2);
     const QRectF row = row_box(scene_.rows()[hovered_->row]);
     painter.setPen(QPen(theme()[Role::selection], 1));
     painter.drawRect(QRectF(from, row.top() + hovered_->top, to - from - 1, hovered_->height)
@@ -231,13 +231,13 @@ void TimelineCanvas::paint_selection(QPainter& painter) const {
 
 void TimelineCanvas::show_card() {
   const SceneRow* row = row_at(mouse_.y());
-  if (row == nullptr || mouse_.x() < kHeaderWidth || !viewport()->underMouse()) return;
+  if (row == nullptr || mouse_.x() < header_width() || !viewport()->underMouse()) return;
   hovered_ = scene_.hit(*row, mouse_.y() - row_box(*row).top(), ns_at(mouse_.x()), reach_ns());
   if (!hovered_) return;
   card_ = scene_.card(*hovered_);
   const PixelGrid pixels = grid();
   const QRectF own(
-      kHeaderWidth + pixels.x(hovered_->span.start_ns), row_box(*row).top() + hovered_->top,
+      header_width() + pixels.x(hovered_->span.start_ns), row_box(*row).top() + hovered_->top,
       pixels.x(hovered_->span.end_ns) - pixels.x(hovered_->span.start_ns), hovered_->height);
   card_box_ = place_card(card_size(card_), own, mouse_, viewport()->rect());
   viewport()->update();

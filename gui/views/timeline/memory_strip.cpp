@@ -7,6 +7,7 @@
 #include "gui/models/memory/memory_curves.hpp"
 #include "gui/models/memory/rank_memory.hpp"
 #include "gui/models/session/sentences.hpp"
+#include "gui/paint/fonts.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
@@ -16,7 +17,7 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kMemoryHeader = 24, kLeastPlot = 140;
+constexpr int kMemoryHeader = 24, kLeastPlot = 140;  // at the usual size of text
 
 // Without decimals that say nothing: "20 GiB".
 QString round_bytes(std::int64_t bytes) {
@@ -72,11 +73,11 @@ bool MemoryStrip::is_empty() const {
 }
 
 double MemoryStrip::header_height() const {
-  return is_empty() ? 0 : kMemoryHeader;
+  return is_empty() ? 0 : scaled(kMemoryHeader);
 }
 
 double MemoryStrip::least_height() const {
-  return header_height() + (is_folded_ || is_empty() ? 0 : kLeastPlot);
+  return header_height() + (is_folded_ || is_empty() ? 0 : scaled(kLeastPlot));
 }
 
 bool MemoryStrip::has_host_time() const {
@@ -100,9 +101,10 @@ void MemoryStrip::paint(QPainter& painter, const QRectF& box, double left, const
                         const Ruler& ruler, std::optional<std::int64_t> cursor) const {
   if (is_empty()) return;
   painter.fillRect(box, theme()[Role::canvas]);
-  paint_header(painter, QRectF(box.left(), box.top(), box.width(), kMemoryHeader), left);
+  paint_header(painter, QRectF(box.left(), box.top(), box.width(), scaled(kMemoryHeader)), left);
   if (is_folded_) return;
-  const QRectF area(left, box.top() + kMemoryHeader, axis.width(), box.height() - kMemoryHeader);
+  const QRectF area(left, box.top() + scaled(kMemoryHeader), axis.width(),
+                    box.height() - scaled(kMemoryHeader));
   paint_gutter(painter, QRectF(box.left(), area.top(), box.width(), area.height()),
                plot_.is_predicted);
   painter.save();
@@ -141,20 +143,20 @@ void MemoryStrip::paint_header(QPainter& painter, const QRectF& box, double left
 }
 
 void MemoryStrip::paint_scale(QPainter& painter, const QRectF& area) const {
-  constexpr double kApart = 50;
+  const double apart = scaled(50);
   const double hairline = 1 / painter.device()->devicePixelRatioF();
   const auto label = [&](std::int64_t bytes, const QString& text, Role role) {
     const double y = plot_.y_of(bytes, area);
-    draw_figure_label(painter, QRectF(0, y - 10, area.left() - 12, 20), Qt::AlignRight, text,
-                      role == Role::error ? Text::secondary_strong : Text::secondary,
-                      theme()[role]);
+    draw_figure_label(
+        painter, QRectF(0, y - scaled(10), area.left() - 12, scaled(20)), Qt::AlignRight, text,
+        role == Role::error ? Text::secondary_strong : Text::secondary, theme()[role]);
     return y;
   };
   const double capacity = plot_.capacity ? plot_.y_of(*plot_.capacity, area) : -100;
   for (const std::int64_t bytes :
-       byte_ticks(plot_.bytes_at_top(), std::max(1, static_cast<int>(area.height() / kApart)))) {
+       byte_ticks(plot_.bytes_at_top(), std::max(1, static_cast<int>(area.height() / apart)))) {
     const double y = plot_.y_of(bytes, area);
-    if (bytes == 0 || std::abs(y - capacity) < 18 || y < area.top() + 6) continue;
+    if (bytes == 0 || std::abs(y - capacity) < scaled(18) || y < area.top() + 6) continue;
     label(bytes, round_bytes(bytes), Role::text3);
     painter.fillRect(QRectF(area.left(), std::round(y), area.width(), hairline),
                      theme()[Role::grid]);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/theme.hpp"
@@ -48,7 +49,7 @@ void paint_step_names(QPainter& painter, const QRectF& lanes, const Scene& scene
     const QString name = step == 0 ? QObject::tr("set-up") : QObject::tr("step %1").arg(step);
     const double width = label_width(name, Text::tick) + 8;
     if (to - from < width + 2) continue;
-    const QRectF box(from + 1, lanes.top() + 1, width, 14);
+    const QRectF box(from + 1, lanes.top() + 1, width, scaled(14));
     painter.fillRect(box, theme()[Role::panel]);
     draw_label(painter, box, Qt::AlignHCenter, name, Text::tick, theme()[Role::text2]);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/pill.hpp"
@@ -11,7 +12,7 @@ namespace foreshard::gui {
 namespace {
 
 constexpr double kGutter = 5, kIndent = 16, kLegendGap = 20;
-constexpr double kLeastTitle = 13;  // a folded lane's reaches over the row below
+constexpr int kLeastTitle = 13;  // a folded lane's reaches over the row below
 
 void hairline(QPainter& painter, double y, const QRectF& box) {
   const double thin = 1 / painter.device()->devicePixelRatioF();
@@ -43,8 +44,8 @@ double draw_legend_entry(QPainter& painter, const QRectF& box, double x, const L
     }
   }
   const double text_left = x + (entry.is_line ? 22 : swatch.width() + 6);
-  draw_label(painter, QRectF(text_left, box.top(), 200, box.height()), Qt::AlignLeft, entry.text,
-             Text::secondary, theme()[Role::text2]);
+  draw_label(painter, QRectF(text_left, box.top(), scaled(200), box.height()), Qt::AlignLeft,
+             entry.text, Text::secondary, theme()[Role::text2]);
   return text_left + label_width(entry.text, Text::secondary) + kLegendGap;
 }
 
@@ -95,7 +96,8 @@ void paint_row_header(QPainter& painter, const QRectF& box, double left, const S
   if (is_current) painter.fillRect(header, theme()[Role::hover]);
   paint_gutter(painter, box, row.is_predicted);
   QRectF text = header.adjusted(kIndent, 0, -12, 0);
-  if (row.kind == SceneRow::Kind::lane) text.setHeight(std::max(text.height(), kLeastTitle));
+  if (row.kind == SceneRow::Kind::lane)
+    text.setHeight(std::max<double>(text.height(), scaled(kLeastTitle)));
   const double figure_width = figure_label_width(figure, Text::secondary);
   if (row.kind == SceneRow::Kind::unit) {  // narrow rows: named at the right, where there is room
     if (!row.title.isEmpty()) {

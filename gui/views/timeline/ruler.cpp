@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/paint/fonts.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
@@ -56,7 +57,8 @@ void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
     });
     if (!is_large || is_covered) continue;
     const double centre = std::clamp(x, lanes.left() + half + 2, lanes.right() - half - 2);
-    draw_figure_label(painter, QRectF(centre - 60, lanes.top(), 120, lanes.height() - 4),
+    draw_figure_label(painter,
+                      QRectF(centre - half - 2, lanes.top(), 2 * half + 4, lanes.height() - 4),
                       Qt::AlignHCenter, tick.text, Text::secondary, theme()[Role::text2]);
   }
 }
@@ -71,8 +73,8 @@ void paint_range(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
   const double middle = std::round(lanes.center().y());
   painter.fillRect(QRectF(from, middle, to - from, 1), blue);
   for (const double x : {start, end}) {
-    painter.fillRect(QRectF(x - kHandleWidth / 2, lanes.top() + 5, kHandleWidth, lanes.height() - 10),
-                     blue);
+    painter.fillRect(
+        QRectF(x - kHandleWidth / 2, lanes.top() + 5, kHandleWidth, lanes.height() - 10), blue);
   }
   const QString length = time_figure(static_cast<double>(range.end_ns - range.start_ns)).text();
   if (to - from > figure_label_width(length, Text::secondary_strong) + 32) {

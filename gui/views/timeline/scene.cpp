@@ -96,6 +96,7 @@ void Scene::take_documents() {
   const std::shared_ptr<const SceneContent> before = content_;
   auto content = std::make_shared<SceneContent>();
   content->colouring = content_->colouring;
+  content->scale = content_->scale;
   const auto& documents = session_.documents();
   const bool has_measured = std::any_of(documents.begin(), documents.end(),
                                         [](const auto& one) { return !one->is_predicted(); });
@@ -109,6 +110,12 @@ void Scene::take_documents() {
   take_highlights();
   arrows_.reset();
   gather_units();
+}
+
+void Scene::take_appearance() {
+  auto content = std::make_shared<SceneContent>(*content_);
+  content->scale = Appearance::instance().text_scale();
+  content_ = std::move(content);
 }
 
 void Scene::gather_units() {

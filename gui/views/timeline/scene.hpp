@@ -92,7 +92,8 @@ class Scene : public QObject {
   QString card_text(EventId event) const;
 
   const std::shared_ptr<const SceneContent>& content() const { return content_; }
-  void gather_units();  // of the rank that is shown
+  void take_appearance();  // heights of rows follow the size of text
+  void gather_units();     // of the rank that is shown
   void next_colouring();
   // What a search found in a document: the rest is dimmed. Null: everything as it was.
   void show_hits(const DocumentPtr& document, std::shared_ptr<const Hits> hits);

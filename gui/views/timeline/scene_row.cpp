@@ -1,10 +1,14 @@
 #include "gui/views/timeline/scene_row.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "gui/paint/fonts.hpp"
 
 namespace foreshard::gui {
 namespace {
 
+// At the usual size of text.
 constexpr double kSectionHeight = 24, kFoldedHeight = 8, kUnitHeight = 20, kLowUnitHeight = 7;
 constexpr double kExposedBar = 8;
 // Of a rank in one row: kernels over collectives. Of a block of ranks: one above the other.
@@ -51,18 +55,23 @@ QColor colour_of(const Fill& fill, const Theme& theme) {
   return fill.is_unit ? theme.unit(fill.depth, fill.is_odd) : theme[fill.colour];
 }
 
+double header_width() {
+  return scaled(176);
+}
+
 double SceneContent::height_of(const RowId& row) const {
+  const auto of_text = [&](double height) { return std::round(height * scale); };
   switch (row.kind) {
-    case RowId::Kind::units: return kSectionHeight;
-    case RowId::Kind::group: return row.is_low ? kRankHeight : kSectionHeight;
+    case RowId::Kind::units: return of_text(kSectionHeight);
+    case RowId::Kind::group: return of_text(row.is_low ? kRankHeight : kSectionHeight);
     case RowId::Kind::block:
-      return row.is_low ? kRanksOfBlock * kHeatStripe + 2 * kHeatMargin : kSectionHeight;
-    case RowId::Kind::unit: return row.is_low ? kLowUnitHeight : kUnitHeight;
+      return row.is_low ? kRanksOfBlock * kHeatStripe + 2 * kHeatMargin : of_text(kSectionHeight);
+    case RowId::Kind::unit: return row.is_low ? kLowUnitHeight : of_text(kUnitHeight);
     case RowId::Kind::lane: break;
   }
   const auto& rows = parts[static_cast<std::size_t>(row.document)].document->lanes->rows();
   const double height = height_of_kind(rows[row.index].kind);
-  return row.is_low ? std::min(height, kFoldedHeight) : height;
+  return row.is_low ? std::min(height, kFoldedHeight) : of_text(height);
 }
 
 std::vector<LaneBand> SceneContent::bands(const RowId& row) const {
@@ -75,10 +84,11 @@ std::vector<LaneBand> SceneContent::bands(const RowId& row) const {
     bands.push_back({row.index, margin, height - margin - below});
   } else if (row.kind == RowId::Kind::group && row.is_low) {
     const RankGroup& group = lanes.groups()[row.index];
-    for (const std::size_t lane : group.work) bands.push_back({lane, 1, kRankWork});
-    for (const std::size_t lane : group.communication) {
-      bands.push_back({lane, kRankHeight - 1 - kRankCommunication, kRankCommunication});
-    }
+    const double height = height_of(row), below = std::round(kRankCommunication * scale);
+    for (const std::size_t lane : group.work)
+      bands.push_back({lane, 1, std::round(kRankWork * scale)});
+    for (const std::size_t lane : group.communication)
+      bands.push_back({lane, height - 1 - below, below});
   } else if (row.kind == RowId::Kind::block && row.is_low) {
     double top = kHeatMargin;
     const std::size_t first = row.index * kRanksOfBlock;

@@ -16,7 +16,7 @@
 
 namespace foreshard::gui {
 
-constexpr double kHeaderWidth = 176;  // of the lanes' titles and figures
+double header_width();  // of the lanes' titles and figures, at the size of text
 
 struct LegendEntry {
   QString text;
@@ -77,6 +77,7 @@ struct SceneContent {
   std::shared_ptr<const GatheredUnits> gathered;  // of the current one
   int current = -1;
   ColourBy colouring = ColourBy::phase;
+  double scale = 1;  // of text: rows are as much higher
 
   double height_of(const RowId& row) const;
   // Of lanes, folded groups and folded blocks; none of other rows.

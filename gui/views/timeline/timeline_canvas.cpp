@@ -11,12 +11,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/paint/fonts.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-constexpr double kMinimapHeight = 44, kRulerHeight = 24;
+constexpr int kMinimapHeight = 44, kRulerHeight = 24;  // at the usual size of text
 
 }  // namespace
 
@@ -94,6 +95,7 @@ void TimelineCanvas::reveal_document() {
 }
 
 void TimelineCanvas::take_appearance() {
+  scene_.take_appearance();
   tiles_.reset(tile_fill());
   minimap_.forget();
   lay_out();
@@ -133,7 +135,7 @@ void TimelineCanvas::follow_cursor() {
   constexpr int kPill = 110;
   for (const auto& cursor : {drawn_cursor_, session_.selection().cursor_ns()}) {
     if (!cursor) continue;
-    const int x = static_cast<int>(kHeaderWidth + session_.axis().pixel_of(*cursor));
+    const int x = static_cast<int>(header_width() + session_.axis().pixel_of(*cursor));
     viewport()->update(x - 2, 0, 4, viewport()->height());
     viewport()->update(x - kPill, static_cast<int>(ruler_box().top()), 2 * kPill,
                        static_cast<int>(ruler_box().height()));
@@ -151,7 +153,7 @@ void TimelineCanvas::showEvent(QShowEvent* event) {
 void TimelineCanvas::lay_out() {
   scene_.lay_out();
   // Other views share the axis: it is as wide as the one that is shown.
-  if (isVisible()) session_.axis().set_width(std::max(1.0, viewport()->width() - kHeaderWidth));
+  if (isVisible()) session_.axis().set_width(std::max(1.0, viewport()->width() - header_width()));
   const double hidden = scene_.height() - rows_box().height();
   verticalScrollBar()->setRange(0, static_cast<int>(std::ceil(std::max(hidden, 0.0))));
   verticalScrollBar()->setPageStep(static_cast<int>(rows_box().height()));
@@ -179,15 +181,15 @@ void TimelineCanvas::tell_busy() {
 }
 
 QRectF TimelineCanvas::minimap_box() const {
-  return {0, 0, static_cast<double>(viewport()->width()), kMinimapHeight};
+  return QRectF(0, 0, viewport()->width(), scaled(kMinimapHeight));
 }
 
 QRectF TimelineCanvas::ruler_box() const {
-  return {0, kMinimapHeight, static_cast<double>(viewport()->width()), kRulerHeight};
+  return QRectF(0, scaled(kMinimapHeight), viewport()->width(), scaled(kRulerHeight));
 }
 
 QRectF TimelineCanvas::rows_box() const {
-  const double top = kMinimapHeight + kRulerHeight;
+  const double top = scaled(kMinimapHeight) + scaled(kRulerHeight);
   return {0, top, static_cast<double>(viewport()->width()), memory_box().top() - top};
 }
 
@@ -198,14 +200,14 @@ double TimelineCanvas::rows_height() const {
 
 // Below the rows, as high as they leave room for.
 QRectF TimelineCanvas::memory_box() const {
-  const double top = kMinimapHeight + kRulerHeight, bottom = viewport()->height();
+  const double top = scaled(kMinimapHeight) + scaled(kRulerHeight), bottom = viewport()->height();
   const double height = std::max(memory_.least_height(), bottom - top - rows_height());
   const double kept = memory_.is_folded() ? memory_.least_height() : height;
   return {0, bottom - kept, static_cast<double>(viewport()->width()), kept};
 }
 
 QRectF TimelineCanvas::lanes_of(const QRectF& box) const {
-  return box.adjusted(kHeaderWidth, 0, 0, 0);
+  return box.adjusted(header_width(), 0, 0, 0);
 }
 
 QRectF TimelineCanvas::minimap_lanes() const {
@@ -222,9 +224,9 @@ QRectF TimelineCanvas::event_box(EventId event) const {
   if (!place) return {};
   const PixelGrid pixels = grid();
   const traces::Interval span = session_.span(event);
-  const double from = kHeaderWidth + pixels.x(span.start_ns);
-  const double to = std::max(kHeaderWidth + pixels.x(span.end_ns), from + 2);
-  if (to < kHeaderWidth || from > viewport()->width()) return {};
+  const double from = header_width() + pixels.x(span.start_ns);
+  const double to = std::max(header_width() + pixels.x(span.end_ns), from + 2);
+  if (to < header_width() || from > viewport()->width()) return {};
   const QRectF row = row_box(scene_.rows()[place->row]);
   return {from, row.top() + place->top, to - from, place->height};
 }
@@ -246,7 +248,7 @@ Ruler TimelineCanvas::ruler() const {
 }
 
 std::int64_t TimelineCanvas::ns_at(double x) const {
-  return session_.axis().ns_at(x - kHeaderWidth);
+  return session_.axis().ns_at(x - header_width());
 }
 
 const SceneRow* TimelineCanvas::row_at(double y) const {
@@ -302,12 +304,12 @@ traces::Interval with_margin(traces::Interval span) {
 }  // namespace
 
 void TimelineCanvas::zoom(double factor) {
-  const bool is_over_lanes = viewport()->underMouse() && mouse_.x() >= kHeaderWidth;
-  zoom_at(factor, is_over_lanes ? mouse_.x() : kHeaderWidth + session_.axis().width() / 2);
+  const bool is_over_lanes = viewport()->underMouse() && mouse_.x() >= header_width();
+  zoom_at(factor, is_over_lanes ? mouse_.x() : header_width() + session_.axis().width() / 2);
 }
 
 void TimelineCanvas::zoom_at(double factor, double x) {
-  motion_.zoom(factor, std::clamp(x - kHeaderWidth, 0.0, session_.axis().width()));
+  motion_.zoom(factor, std::clamp(x - header_width(), 0.0, session_.axis().width()));
 }
 
 void TimelineCanvas::scroll_rows(int by) {
@@ -360,7 +362,7 @@ void TimelineCanvas::click(QPointF at) {
   }
   const SceneRow* row = row_at(at.y());
   if (row == nullptr) return select(std::nullopt);
-  if (row->kind == SceneRow::Kind::section || at.x() < kHeaderWidth) {
+  if (row->kind == SceneRow::Kind::section || at.x() < header_width()) {
     current_lane_ = scene_.index_of(*row);
     return fold_lane();
   }
@@ -683,9 +685,9 @@ TimelineCanvas::Drag TimelineCanvas::drag_from(QPointF at, Qt::MouseButton butto
     minimap_grip_ = minimap_.grip(session_.axis(), minimap_lanes(), at.x());
     return Drag::minimap;
   }
-  if (at.x() < kHeaderWidth) return at.y() < rows_box().top() ? Drag::none : Drag::header;
+  if (at.x() < header_width()) return at.y() < rows_box().top() ? Drag::none : Drag::header;
   if (ruler_box().contains(at)) {
-    const RulerHit hit = hit_ruler(ruler(), session_.selection(), at.x() - kHeaderWidth);
+    const RulerHit hit = hit_ruler(ruler(), session_.selection(), at.x() - header_width());
     held_mark_ = hit.mark;
     switch (hit.part) {
       case RulerPart::range_start: return Drag::range_start;
@@ -710,7 +712,7 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
 
 void TimelineCanvas::drag_to(QPointF at) {
   Selection& selection = session_.selection();
-  const std::int64_t here = ns_at(std::clamp<double>(at.x(), kHeaderWidth, viewport()->width()));
+  const std::int64_t here = ns_at(std::clamp<double>(at.x(), header_width(), viewport()->width()));
   switch (drag_) {
     case Drag::none: break;
     case Drag::pan:
@@ -753,7 +755,7 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton || event->position().x() < kHeaderWidth) return;
+  if (event->button() != Qt::LeftButton || event->position().x() < header_width()) return;
   if (minimap_box().contains(event->position())) {
     return session_.axis().show(session_.everything());
   }
@@ -787,13 +789,13 @@ bool TimelineCanvas::viewportEvent(QEvent* event) {
     if (QGesture* gesture = static_cast<QGestureEvent*>(event)->gesture(Qt::PinchGesture)) {
       const auto* pinch = static_cast<QPinchGesture*>(gesture);
       const QPointF centre = viewport()->mapFromGlobal(pinch->centerPoint());
-      session_.axis().zoom(pinch->scaleFactor(), centre.x() - kHeaderWidth);
+      session_.axis().zoom(pinch->scaleFactor(), centre.x() - header_width());
       return true;
     }
   } else if (event->type() == QEvent::NativeGesture) {
     const auto* gesture = static_cast<QNativeGestureEvent*>(event);
     if (gesture->gestureType() == Qt::ZoomNativeGesture) {
-      session_.axis().zoom(1 + gesture->value(), gesture->position().x() - kHeaderWidth);
+      session_.axis().zoom(1 + gesture->value(), gesture->position().x() - header_width());
       return true;
     }
   }
@@ -803,7 +805,7 @@ bool TimelineCanvas::viewportEvent(QEvent* event) {
 // Without a button: the cursor's time, the shape of the pointer, and the card after a while.
 void TimelineCanvas::follow_mouse(QPointF at) {
   mouse_ = at;
-  const bool is_over_lanes = at.x() >= kHeaderWidth && at.y() >= ruler_box().top();
+  const bool is_over_lanes = at.x() >= header_width() && at.y() >= ruler_box().top();
   session_.selection().set_cursor(is_over_lanes ? std::optional(ns_at(at.x())) : std::nullopt);
   viewport()->setCursor(pointer_at(at));
   hide_card();
@@ -819,8 +821,8 @@ Qt::CursorShape TimelineCanvas::pointer_at(QPointF at) const {
       case Minimap::Grip::none: return Qt::ArrowCursor;
     }
   }
-  if (ruler_box().contains(at) && at.x() >= kHeaderWidth) {
-    const RulerHit hit = hit_ruler(ruler(), session_.selection(), at.x() - kHeaderWidth);
+  if (ruler_box().contains(at) && at.x() >= header_width()) {
+    const RulerHit hit = hit_ruler(ruler(), session_.selection(), at.x() - header_width());
     return hit.part == RulerPart::none ? Qt::ArrowCursor : Qt::SizeHorCursor;
   }
   return Qt::ArrowCursor;

@@ -57,7 +57,7 @@ TEST_F(TimelineAlignment, StepsOfOtherLengthBeginTogetherEachWhereItIsSeen) {
     axis().show({us(1000) * (step - 1), us(1000) * step});
     const QRectF here = box("all_gather", "layers.0", step, 0);
     const QRectF there = box("all_gather", "layers.0", step, 1);
-    const double begin = kHeaderWidth + axis().pixel_of(us(1000) * (step - 1));
+    const double begin = header_width() + axis().pixel_of(us(1000) * (step - 1));
     EXPECT_NEAR(there.left() - begin, 2 * (here.left() - begin), 1) << step;
   }
 }
@@ -89,7 +89,7 @@ TEST_F(TimelineAlignment, AnEventOfAnotherStepOfAnotherDocumentComesIntoView) {
   EXPECT_EQ(session_.current_index(), 0);
   key(Qt::Key_F);
   const QRectF fitted = canvas().event_box(wanted);
-  EXPECT_NEAR(fitted.center().x(), kHeaderWidth + 500, 2);
+  EXPECT_NEAR(fitted.center().x(), header_width() + 500, 2);
   EXPECT_GT(fitted.width(), 500);
 }
 

@@ -8,7 +8,7 @@ using TimelineMouse = ShownTimeline;
 
 TEST_F(TimelineMouse, ControlWheelZoomsAtThePointer) {
   const std::int64_t there = axis().ns_at(300);
-  wheel({static_cast<int>(kHeaderWidth) + 300, 150}, {0, 120}, Qt::ControlModifier);
+  wheel({static_cast<int>(header_width()) + 300, 150}, {0, 120}, Qt::ControlModifier);
   EXPECT_NEAR(us_per_pixel(), 1 / 1.25, 0.01);
   EXPECT_NEAR(axis().pixel_of(there), 300, 1);
 }
@@ -110,7 +110,7 @@ TEST_F(TimelineMouse, ADoubleClickFitsAnEventAndOnEmptySpaceTheStep) {
 
 TEST_F(TimelineMouse, TheMinimapMovesTheWindowAndItsEdges) {
   const auto on_map = [&](std::int64_t microseconds) {  // 1900 over the lanes' width
-    return QPoint(static_cast<int>(kHeaderWidth +
+    return QPoint(static_cast<int>(header_width() +
                                    static_cast<double>(microseconds) * (axis().width() - 1) / 1900),
                   static_cast<int>(canvas().minimap_box().center().y()));
   };

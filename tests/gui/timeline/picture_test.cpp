@@ -119,9 +119,9 @@ TEST_F(TimelinePicture, WhatAStoppedRunLacksIsHatchedInTheMinimapToo) {
   settle();
   const QImage cut = frame(1);
   const QRect map = canvas().minimap_box().toRect();
-  const int edge =
-      static_cast<int>(kHeaderWidth) + (map.width() - static_cast<int>(kHeaderWidth)) * 1500 / 1900;
-  const QRect before(kHeaderWidth, map.top(), edge - static_cast<int>(kHeaderWidth) - 4,
+  const int edge = static_cast<int>(header_width()) +
+                   (map.width() - static_cast<int>(header_width())) * 1500 / 1900;
+  const QRect before(static_cast<int>(header_width()), map.top(), edge - static_cast<int>(header_width()) - 4,
                      map.height());
   const QRect after(edge + 4, map.top(), map.right() - edge - 4, map.height());
   EXPECT_EQ(whole.copy(before), cut.copy(before));

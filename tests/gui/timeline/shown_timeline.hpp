@@ -15,7 +15,7 @@ class ShownTimeline : public testing::Test {
   ShownTimeline() : view_(session_) {
     Appearance::instance().set_less_motion(true);
     session_.add(make_document(small_run(), Source::measured, QStringLiteral("run.fst"), {}));
-    view_.resize(static_cast<int>(kHeaderWidth) + 1000, 700);
+    view_.resize(static_cast<int>(header_width()) + 1000, 700);
     view_.show();
     canvas().setFocus();
     settle();
@@ -41,11 +41,9 @@ class ShownTimeline : public testing::Test {
   }
   // In the viewport.
   QPoint at(std::int64_t microseconds, double y) {
-    return QPointF(kHeaderWidth + axis().pixel_of(us(microseconds)), y).toPoint();
+    return QPointF(header_width() + axis().pixel_of(us(microseconds)), y).toPoint();
   }
-  QPoint centre_of(std::int32_t event) {
-    return canvas().event_box({0, event}).center().toPoint();
-  }
+  QPoint centre_of(std::int32_t event) { return canvas().event_box({0, event}).center().toPoint(); }
   std::int32_t event(const char* name, const char* unit, int step = 1) {
     return find_event(trace(), name, unit, step);
   }
