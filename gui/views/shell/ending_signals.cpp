@@ -13,6 +13,8 @@ namespace {
 // A handler may do next to nothing: it writes a byte, and the event loop reads it.
 int pipe_ends[2] = {-1, -1};
 
+bool is_ending = false;
+
 void wake(int) {
   const char byte = 1;
   static_cast<void>(!::write(pipe_ends[1], &byte, 1));
@@ -20,10 +22,15 @@ void wake(int) {
 
 }  // namespace
 
+bool is_ending_by_signal() {
+  return is_ending;
+}
+
 void close_on_signals() {
   if (::pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
   auto* notifier = new QSocketNotifier(pipe_ends[0], QSocketNotifier::Read, qApp);
   QObject::connect(notifier, &QSocketNotifier::activated, qApp, [] {
+    is_ending = true;
     char byte = 0;
     static_cast<void>(!::read(pipe_ends[0], &byte, 1));
     QApplication::closeAllWindows();

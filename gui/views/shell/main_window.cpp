@@ -20,6 +20,7 @@
 #include "gui/views/memory/memory_view.hpp"
 #include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
+#include "gui/views/shell/ending_signals.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/part_bar.hpp"
 #include "gui/views/shell/status_bar.hpp"
@@ -140,7 +141,7 @@ void MainWindow::refresh_status() {
 
 // A plan file whose changes would be lost is asked about; what was only tried out is not.
 bool MainWindow::may_close() {
-  if (!what_if_->has_unsaved_changes()) return true;
+  if (is_ending_by_signal() || !what_if_->has_unsaved_changes()) return true;
   QMessageBox question(QMessageBox::Question, tr("Foreshard"),
                        tr("%1 was changed and not saved.").arg(what_if_->plan_file()),
                        QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);

@@ -247,11 +247,12 @@ TEST_F(GuiProgram, APlanThatWasMovedAndSavedIsPredictedAsShown) {
     "$VIEWER" run.fst & viewer=$!
     window_called 'run.fst - Foreshard'
     xdotool windowsize --sync $window 1360 768
-    xdotool key ctrl+3 sleep 1 key p mousemove 134 247 mousedown 1 mousemove 250 247
-    xdotool mousemove 304 247 mouseup 1 sleep 0.5 key ctrl+z sleep 0.3 key ctrl+shift+z sleep 1
+    xdotool key ctrl+3 sleep 1 key p mousemove 134 273 mousedown 1 mousemove 250 273
+    xdotool mousemove 304 273 mouseup 1 sleep 0.5 key ctrl+z sleep 0.3 key ctrl+shift+z sleep 1
     save_as ctrl+s 'Save plan' saved.toml
     save_as ctrl+shift+s 'Save a picture' what_if.svg
-    kill -TERM $viewer; wait $viewer || exit 5
+    xdotool mousemove 304 273 mousedown 1 mousemove 134 273 mouseup 1 sleep 0.5
+    kill -TERM $viewer; wait $viewer || exit 5  # asks nobody about that
     grep -q 'micro_batch = 8' saved.toml || exit 6
     figure=$(predict --plan saved.toml | grep -o '[0-9]* tokens/s')
     words what_if.svg | grep -o "${figure/ /}" | head -n 1

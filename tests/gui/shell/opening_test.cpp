@@ -1,8 +1,10 @@
 // Opening, closing, dropping and following files in the real window.
 #include <QDropEvent>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTimer>
 #include <filesystem>
 
 #include "gui/views/base/data_table.hpp"
@@ -126,6 +128,27 @@ TEST_F(Opening, APlanBesideARecordingIsOfItsQuestion) {
   EXPECT_EQ(view->what_if().settings().question.model.name, "llama");
   EXPECT_EQ(view->panel().base(), QStringLiteral("From plan.toml · run.fst.gz"));
   EXPECT_TRUE(view->what_if().changed_keys().empty());
+}
+
+TEST_F(Opening, ChangesOfAPlanFileAreAskedAboutWhereTheyWouldBeLost) {
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(folder_.write("mine.toml", "[batch]\nmicro_batch = 2\n"))});
+  wait(window);
+  auto* view = qobject_cast<WhatIfView*>(window.current_view());
+  ASSERT_NE(view, nullptr);
+  view->what_if().set_value("batch.micro_batch", "3");
+  const auto closes = [&](QMessageBox::StandardButton answer) {
+    QTimer::singleShot(0, [answer] {
+      auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      ASSERT_NE(question, nullptr);
+      question->button(answer)->click();
+    });
+    return window.close();
+  };
+  EXPECT_FALSE(closes(QMessageBox::Cancel));
+  EXPECT_TRUE(window.isVisible());
+  EXPECT_TRUE(closes(QMessageBox::Discard));
 }
 
 TEST_F(Opening, TheFigureOfExposedCommunicationLeadsToItsPlaces) {

@@ -121,8 +121,8 @@ TEST_F(TimelinePicture, WhatAStoppedRunLacksIsHatchedInTheMinimapToo) {
   const QRect map = canvas().minimap_box().toRect();
   const int edge = static_cast<int>(header_width()) +
                    (map.width() - static_cast<int>(header_width())) * 1500 / 1900;
-  const QRect before(static_cast<int>(header_width()), map.top(), edge - static_cast<int>(header_width()) - 4,
-                     map.height());
+  const QRect before(static_cast<int>(header_width()), map.top(),
+                     edge - static_cast<int>(header_width()) - 4, map.height());
   const QRect after(edge + 4, map.top(), map.right() - edge - 4, map.height());
   EXPECT_EQ(whole.copy(before), cut.copy(before));
   EXPECT_NE(whole.copy(after), cut.copy(after));
