@@ -236,7 +236,7 @@ void WhatIfView::show_base() {
   const DocumentPtr shown = session().current();
   const bool is_other =
       shown != nullptr && shown->source != Source::what_if && shown->title != base_.name;
-  panel_->show_base(parts.isEmpty() ? tr("From nothing that is open")
+  panel_->show_base(parts.isEmpty() ? tr("From no file")
                                     : tr("From %1").arg(parts.join(QStringLiteral(" · "))),
                     is_other ? shown->title : QString());
 }
