@@ -147,14 +147,15 @@ QString cell_text(const TraceTable& table, std::size_t row, std::size_t column) 
   return QString::number(*value, 'g', 15);
 }
 
-std::optional<TablePlace> place_of(const TraceTable& table, std::size_t row) {
+std::optional<TablePlace> place_of(const TraceTable& table, std::size_t row,
+                                   const Document& document) {
   const auto start = ns_of(table, row, {"start", "from"});
   if (!start) return {};
   const auto duration = ns_of(table, row, {"duration", "idle"});
   const double end = duration ? *start + *duration : ns_of(table, row, {"end"}).value_or(*start);
   TablePlace place{{std::llround(*start), std::llround(end)}, {}, {}};
   if (const auto rank = ns_of(table, row, {"rank"})) place.rank = static_cast<int>(*rank);
-  place.event = event_at(*table.of.document->trace, place);
+  place.event = event_at(*document.trace, place);
   return place;
 }
 

@@ -54,7 +54,9 @@ struct TablePlace {
   std::optional<std::int32_t> event;  // that lasts as long, of that rank
 };
 
-// Nothing where no column is a moment (`start`, or `from_ms`).
-std::optional<TablePlace> place_of(const TraceTable& table, std::size_t row);
+// In a document of the table's files, which may have grown since. Nothing where no column is a moment (`start`, or
+// `from_ms`).
+std::optional<TablePlace> place_of(const TraceTable& table, std::size_t row,
+                                   const Document& document);
 
 }  // namespace foreshard::gui

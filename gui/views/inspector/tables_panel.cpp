@@ -62,9 +62,7 @@ TablesPanel::TablesPanel(Session& session, QWidget* parent)
   connect(choices_, qOverload<int>(&QComboBox::activated), this,
           [this](int choice) { show_table(static_cast<std::size_t>(choice)); });
   connect(sql_, &QLineEdit::returnPressed, this, &TablesPanel::ask_again);
-  connect(&session_, &Session::current_changed, this, [this] {
-    if (isVisible()) ask_again();
-  });
+  connect(&session_, &Session::current_changed, this, &TablesPanel::follow_document);
   connect(&Appearance::instance(), &Appearance::changed, this, [this] { table_->fit_columns(); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) { go_to(current.row()); });
@@ -80,6 +78,13 @@ void TablesPanel::show_table(std::size_t named) {
 void TablesPanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   ask_again();
+}
+
+void TablesPanel::follow_document() {
+  const DocumentPtr document = session_.current();
+  const bool has_grown = document != nullptr && asked_of_ != nullptr && !document->files.empty() &&
+                         document->files == asked_of_->files && !asked_of_->trace->complete;
+  if (isVisible() && !has_grown) ask_again();
 }
 
 void TablesPanel::ask_again() {
@@ -136,8 +141,13 @@ void TablesPanel::show_answer(TraceTable answer) {
 
 // With half as much again on either side.
 void TablesPanel::go_to(int row) {
-  if (row < 0 || answer_.of.document != session_.current()) return;
-  const auto place = place_of(answer_, rows_->index(row, 0).data(kRow).toULongLong());
+  const DocumentPtr document = session_.current();
+  const DocumentPtr& asked = answer_.of.document;
+  const bool is_of_it =
+      asked == document || (asked != nullptr && document != nullptr && !asked->files.empty() &&
+                            asked->files == document->files);
+  if (row < 0 || !is_of_it) return;
+  const auto place = place_of(answer_, rows_->index(row, 0).data(kRow).toULongLong(), *document);
   if (!place) return;
   const traces::Interval span = place->span;
   const std::int64_t margin = std::max<std::int64_t>((span.end_ns - span.start_ns) / 2, 1);

@@ -1,6 +1,7 @@
 // Tables of the current document's trace, at the bottom of the window: a list of those that are asked for most, the SQL
 // of the chosen one, which can be changed, and its rows. A row that tells a moment is gone to as soon as it is current:
-// the arrow keys lead from the longest exposed collective or idle gap to the next.
+// the arrow keys lead from the longest exposed collective or idle gap to the next. Of a recording that grows the rows stay
+// until Enter asks again: a database of it takes too long to be made each second.
 #pragma once
 
 #include <QWidget>
@@ -37,6 +38,7 @@ class TablesPanel : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  void follow_document();
   void ask_again();
   void show_answer(TraceTable answer);
   void go_to(int row);

@@ -85,6 +85,7 @@ void TimelineCanvas::take_document() {
 
 // Rows of the current document, which may stand below those of others, come into view.
 void TimelineCanvas::reveal_document() {
+  if (std::exchange(revealed_, session_.current_index()) == session_.current_index()) return;
   for (const SceneRow& row : scene_.rows()) {
     if (RowId::of(row.id).document != session_.current_index()) continue;
     const double top = row.top - verticalScrollBar()->value();

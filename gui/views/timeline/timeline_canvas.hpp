@@ -177,6 +177,7 @@ class TimelineCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   std::optional<std::int64_t> drawn_cursor_;
   std::optional<double> painted_ratio_;  // of the painter that paint_frame() was given
   bool was_busy_ = false;
+  int revealed_ = -1;              // document: one that grows leaves the rows where they are
   bool fitted_selection_ = false;  // F again fits the step
 };
 

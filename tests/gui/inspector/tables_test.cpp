@@ -99,6 +99,23 @@ TEST_F(Tables, WhatIsWrongWithSqlIsSaidAndManyRowsAreCut) {
   EXPECT_EQ(panel_.headline(), QStringLiteral("the first 5,000 rows"));
 }
 
+TEST_F(Tables, RowsOfARecordingThatGrowsStayAndLeadToItsEvents) {
+  open("run.fst.gz");
+  auto document = std::make_shared<Document>(*session_.current());
+  auto growing = std::make_shared<traces::Trace>(*document->trace);
+  growing->complete = false;
+  document->trace = growing;
+  session_.replace(0, document);
+  settle();
+  const QString exposed = cell(0, "exposed");
+  auto grown = std::make_shared<Document>(*document);
+  session_.replace(0, grown);
+  EXPECT_FALSE(panel_.is_busy());
+  EXPECT_EQ(cell(0, "exposed"), exposed);
+  panel_.table().selectRow(0);
+  EXPECT_TRUE(session_.selection().event());
+}
+
 TEST_F(Tables, AnotherDocumentIsAskedTheSame) {
   open("run.fst.gz");
   ask("SELECT count(*) AS events FROM EVENTS");

@@ -1,4 +1,6 @@
 // Open documents lie beside each other by their steps, whatever their clocks say.
+#include <QScrollBar>
+
 #include "tests/gui/timeline/shown_timeline.hpp"
 
 namespace foreshard::gui {
@@ -115,6 +117,10 @@ TEST_F(TimelineAlignment, RowsOfTheChosenDocumentComeIntoView) {
   EXPECT_TRUE(canvas().rows_box().contains(first_row(1)));
   session_.set_current(0);
   EXPECT_TRUE(canvas().rows_box().contains(first_row(0)));
+  const int scrolled = canvas().verticalScrollBar()->maximum();
+  canvas().verticalScrollBar()->setValue(scrolled);
+  session_.replace(0, other_run(0, 1));  // it has grown
+  EXPECT_EQ(canvas().verticalScrollBar()->value(), scrolled);
 }
 
 // A snapshot of a moment has no steps: its begin stands where the step begins.
