@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gui/models/base/in_background.hpp"
 #include "gui/models/base/units_text.hpp"
 
 namespace foreshard::gui {
@@ -47,28 +46,21 @@ double work_share(const LaneSet& lanes, const RowId& id, traces::Interval window
 
 }  // namespace
 
-RowFigures::RowFigures(QObject* parent) : QObject(parent) {
-  connect(&watcher_, &QFutureWatcherBase::finished, this, [this] {
-    if (auto made = result_of(watcher_.future())) figures_ = *std::move(made);
-    is_busy_ = false;
-    Q_EMIT changed();
-    if (std::exchange(is_wanted_, false)) start();
-  });
-}
+// While the window moves the figures of each stop are shown, though a newer one waits.
+RowFigures::RowFigures(QObject* parent)
+    : QObject(parent),
+      newest_(
+          this,
+          [this](Figures made) {
+            figures_ = std::move(made);
+            Q_EMIT changed();
+          },
+          [this] { Q_EMIT changed(); }, Overtaken::used) {}
 
 void RowFigures::request(std::shared_ptr<const SceneContent> content, std::vector<Seen> rows) {
   if (content == latest_.content && rows == latest_.rows) return;
   latest_ = {std::move(content), std::move(rows)};
-  if (is_busy_) {
-    is_wanted_ = true;
-  } else {
-    start();
-  }
-}
-
-void RowFigures::start() {
-  is_busy_ = true;
-  watcher_.setFuture(in_background([request = latest_] { return made(request); }));
+  newest_.request([request = latest_] { return made(request); });
 }
 
 RowFigures::Figures RowFigures::made(const Request& request) {

@@ -2,13 +2,13 @@
 // the window's thread; until those of a new window are there, the last ones stay.
 #pragma once
 
-#include <QFutureWatcher>
 #include <QObject>
 #include <QString>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "gui/models/base/newest_result.hpp"
 #include "gui/views/timeline/scene_row.hpp"
 
 namespace foreshard::gui {
@@ -25,7 +25,7 @@ class RowFigures : public QObject {
   };
   void request(std::shared_ptr<const SceneContent> content, std::vector<Seen> rows);
   QString of(std::int32_t row) const;  // empty where none is known
-  bool is_busy() const { return is_busy_ || is_wanted_; }
+  bool is_busy() const { return newest_.is_busy(); }
 
  Q_SIGNALS:
   void changed();
@@ -37,13 +37,11 @@ class RowFigures : public QObject {
     std::vector<Seen> rows;
   };
 
-  void start();
   static Figures made(const Request& request);
 
   Request latest_;
   Figures figures_;
-  QFutureWatcher<Figures> watcher_;
-  bool is_busy_ = false, is_wanted_ = false;
+  NewestResult<Figures> newest_;
 };
 
 }  // namespace foreshard::gui
