@@ -29,7 +29,8 @@ struct ImportOptions {
   ReportProgress on_progress = {};
   // Reading ends soon after a stop was requested, with the error reading_stopped().
   std::stop_token stop = {};
-  // Files of PyTorch's profiler that do not tell their rank are of one run and numbered; otherwise of a run each.
+  // Files of PyTorch's profiler that do not tell their rank are of one run and numbered; otherwise each file is of a
+  // run of its own.
   bool numbers_ranks = true;
   // These steps and no others, of a recording that has steps; of the memory also what was allocated
   // before them and is still there.

@@ -27,6 +27,7 @@ namespace {
 constexpr std::int64_t kEarliestDate = 1'000'000'000'000'000'000;
 
 struct Run {
+  std::string file;  // of its first member
   std::vector<std::size_t> members;
   std::set<std::int32_t> ranks;
   std::int32_t world_size = 0;
@@ -34,7 +35,8 @@ struct Run {
 };
 
 bool belongs(const Recording& recording, const Run& run, bool numbers_ranks) {
-  if (!numbers_ranks && (!recording.rank || run.ranks.empty())) return false;
+  const bool tell_ranks = recording.rank && !run.ranks.empty();
+  if (!numbers_ranks && !tell_ranks && recording.file != run.file) return false;
   if (recording.rank && run.ranks.contains(*recording.rank)) return false;
   if (recording.world_size != 0 && run.world_size != 0) {
     if (recording.world_size != run.world_size) return false;
@@ -46,6 +48,7 @@ bool belongs(const Recording& recording, const Run& run, bool numbers_ranks) {
 
 void join_run(Run& run, const Recording& recording, std::size_t index) {
   if (run.members.empty()) {
+    run.file = recording.file;
     run.start_ns = recording.start_ns;
     run.end_ns = recording.end_ns;
   }

@@ -78,6 +78,14 @@ Loader::Outcome Loader::read(const Request& request, Progress& progress,
   return std::vector{*document};
 }
 
+// One file among those of several ranks takes none of the others along.
+void Loader::read_without(const std::string& file) {
+  Request rest = request_;
+  if (std::erase(rest.files, file) == 0 || rest.files.empty()) return;
+  rest.is_of_ranks = rest.files.size() > 1;
+  queue_.push_front(std::move(rest));
+}
+
 void Loader::start_next() {
   if (is_reading_ || queue_.empty()) return;
   request_ = std::move(queue_.front());
@@ -104,6 +112,7 @@ void Loader::take(Outcome outcome) {
     for (const DocumentPtr& document : *outcome) Q_EMIT opened(document);
   } else if (!was_quiet) {
     if (outcome.error().file.empty()) outcome.error().file = request_.files.front();
+    read_without(outcome.error().file);
     Q_EMIT failed(outcome.error());
   }
   start_next();

@@ -65,6 +65,7 @@ class Loader : public QObject {
 
   static Outcome read(const Request& request, Progress& progress, const std::stop_token& stop);
   void start_next();
+  void read_without(const std::string& file);
   void take(Outcome outcome);
 
   std::deque<Request> queue_;

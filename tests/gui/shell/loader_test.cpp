@@ -38,6 +38,24 @@ TEST_F(LoaderTest, FilesComeInTheOrderInWhichTheyWereAskedFor) {
                                           QStringLiteral("small.fst")}));
 }
 
+TEST_F(LoaderTest, AFileAmongRanksThatCannotBeReadLosesNoneOfTheOthers) {
+  Loader loader;
+  std::vector<DocumentPtr> opened;
+  std::vector<std::string> failed;
+  QObject::connect(&loader, &Loader::opened,
+                   [&](const DocumentPtr& document) { opened.push_back(document); });
+  QObject::connect(&loader, &Loader::failed,
+                   [&](const Error& error) { failed.push_back(error.file); });
+  const std::string broken = folder_.write("rank2.json", "no JSON at all");
+  loader.open_ranks(
+      {sample("pytorch_cpu/rank0.json.gz"), broken, sample("pytorch_cpu/rank1.json.gz")});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !loader.is_busy(); }, kSecondsMs));
+  EXPECT_EQ(failed, std::vector{broken});
+  ASSERT_EQ(opened.size(), 1U);
+  EXPECT_EQ(opened.front()->analysis->ranks.size(), 2U);
+  EXPECT_EQ(opened.front()->files.size(), 2U);
+}
+
 TEST_F(LoaderTest, WhatIsCancelledDoesNotCome) {
   Loader loader;
   QSignalSpy opened(&loader, &Loader::opened), finished(&loader, &Loader::finished);

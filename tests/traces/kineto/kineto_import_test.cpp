@@ -1,6 +1,7 @@
 // What the importer makes of sound recordings of PyTorch's profiler, old and new.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -429,6 +430,27 @@ std::string labelled_launch(const std::string& label, int launch, int kernel) {
          event(
              kernel, "0",
              R"("cat":"kernel","name":"k","tid":7,"args":{"device":0,"stream":7,"correlation":1})");
+}
+
+// Files that do not tell their rank are of one run, or of a run each where that is asked for; what is in one file
+// is of one run in any case.
+TEST(KinetoImport, FilesWithoutARankAreNumberedUnlessTheyAreToStayApart) {
+  const std::string head = R"({"schemaVersion":1,"traceEvents":[)";
+  const TemporaryFolder folder;
+  const std::vector<std::string> files{
+      folder.write("before.json", head + labelled_launch("TP01", 100, 105) + "," +
+                                      labelled_launch("TP00", 50, 150) + "]}"),
+      folder.write("after.json", head + labelled_launch("TP00", 50, 150) + "]}")};
+  ImportOptions options;
+  for (const bool numbers_ranks : {true, false}) {
+    options.numbers_ranks = numbers_ranks;
+    const auto traces = import_kineto(files, options);
+    ASSERT_TRUE(traces) << traces.error().text();
+    std::multiset<std::string> ranks;
+    for (const Trace& trace : *traces) ranks.insert(trace.metadata.at("ranks"));
+    EXPECT_EQ(ranks, numbers_ranks ? std::multiset<std::string>{"3"}
+                                   : (std::multiset<std::string>{"1", "2"}));
+  }
 }
 
 TEST(KinetoImport, LabelledProcessesOfAMergedFileAreRanks) {
