@@ -12,8 +12,7 @@ namespace foreshard::traces {
 namespace {
 
 constexpr std::int32_t kFirstSteadyStep = 3;
-constexpr double kLag =
-    0.05;  // of a step: a device that is done that much later lags behind its host
+constexpr double kLag = 0.05;  // of a step
 
 // Steps that were cut short by running out of memory, or retried part of their work.
 std::set<std::int32_t> steps_out_of_memory(const Trace& trace) {
@@ -75,6 +74,17 @@ std::vector<DeviceStep> device_steps(std::span<const Step> steps, const DeviceEn
   return all;
 }
 
+std::set<std::int32_t> lagging_ranks(std::span<const Step> steps, const DeviceEnds& ends) {
+  std::set<std::int32_t> lagging;
+  for (const Step& step : steps) {
+    const auto end = ends.find({step.rank, step.step});
+    const auto allowed =
+        static_cast<std::int64_t>(kLag * static_cast<double>(step.end_ns - step.start_ns));
+    if (end != ends.end() && end->second - step.end_ns > allowed) lagging.insert(step.rank);
+  }
+  return lagging;
+}
+
 std::int64_t steady_step_time(const Trace& trace) {
   return steady_step_time(trace, trace.steps, device_ends(trace));
 }
@@ -82,13 +92,7 @@ std::int64_t steady_step_time(const Trace& trace) {
 std::int64_t steady_step_time(const Trace& trace, std::span<const Step> steps,
                               const DeviceEnds& ends) {
   if (integer(trace.metadata, "unknown_costs", 0) > 0) return 0;
-  std::set<std::int32_t> lagging;  // ranks
-  for (const Step& step : steps) {
-    const auto end = ends.find({step.rank, step.step});
-    const auto allowed =
-        static_cast<std::int64_t>(kLag * static_cast<double>(step.end_ns - step.start_ns));
-    if (end != ends.end() && end->second - step.end_ns > allowed) lagging.insert(step.rank);
-  }
+  const std::set<std::int32_t> lagging = lagging_ranks(steps, ends);
   std::map<std::int32_t, std::int64_t> longest;
   const auto take = [&](std::int32_t step, std::int64_t ns) {
     auto& duration = longest[step];

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,6 +30,10 @@ struct DeviceStep {
 };
 // By rank, in the order of time.
 std::vector<DeviceStep> device_steps(std::span<const Step> steps, const DeviceEnds& ends);
+
+// The ranks whose device lags behind their host: whose work for a step ends later than the step by more than a
+// twentieth of it. Their steps are those of their device.
+std::set<std::int32_t> lagging_ranks(std::span<const Step> steps, const DeviceEnds& ends);
 
 // The median over the steady steps of the longest rank's duration; 0 where no step was recorded. A step takes
 // as long as on its host, or as on its device where that lags behind the host.

@@ -22,25 +22,16 @@ constexpr std::array kLanes{RowKind::phase,      RowKind::unit,           RowKin
                             RowKind::host};
 constexpr std::int64_t kLeastSeen = 10'000;  // of the busiest lane's time: one in so many
 
-// The steps of a rank by number: as its host recorded them, or as its device has them where that lags behind
-// (see traces::steady_step_time).
+// The steps of a rank by number: as its host recorded them, or as its device has them where that lags behind.
 std::map<std::int32_t, traces::Interval> step_times(const traces::Trace& trace, std::int32_t rank) {
-  constexpr std::int64_t kLag = 20;  // a twentieth of a step
   std::map<std::int32_t, traces::Interval> steps;
-  for (const traces::Step& step : trace.steps) {
+  const auto take = [&](const auto& step) {
     if (step.rank == rank) steps[step.step] = {step.start_ns, step.end_ns};
-  }
-  const auto of_device = traces::device_steps(trace.steps, traces::device_ends(trace));
-  const auto lags = [&](const traces::DeviceStep& step) {
-    const auto host = steps.find(step.step);
-    return step.rank == rank && host != steps.end() &&
-           step.end_ns - host->second.end_ns > (host->second.end_ns - host->second.start_ns) / kLag;
   };
-  if (std::ranges::any_of(of_device, lags)) {
-    for (const traces::DeviceStep& step : of_device) {
-      if (step.rank == rank) steps[step.step] = {step.start_ns, step.end_ns};
-    }
-  }
+  const traces::DeviceEnds ends = traces::device_ends(trace);
+  std::ranges::for_each(trace.steps, take);
+  if (traces::lagging_ranks(trace.steps, ends).contains(rank))
+    std::ranges::for_each(traces::device_steps(trace.steps, ends), take);
   return steps;
 }
 
