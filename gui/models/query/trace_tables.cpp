@@ -48,9 +48,9 @@ std::optional<double> number(const traces::QueryCell& cell) {
   return {};
 }
 
-// Of the first column of those quantities.
-std::optional<double> ns_of(const TraceTable& table, std::size_t row,
-                            std::initializer_list<std::string_view> quantities) {
+// What the first column of those quantities says, times in nanoseconds.
+std::optional<double> value_of(const TraceTable& table, std::size_t row,
+                               std::initializer_list<std::string_view> quantities) {
   for (const std::string_view quantity : quantities) {
     for (std::size_t n = 0; n < table.columns.size(); ++n) {
       const Unit unit = unit_of(table.columns[n]);
@@ -149,12 +149,19 @@ QString cell_text(const TraceTable& table, std::size_t row, std::size_t column) 
 
 std::optional<TablePlace> place_of(const TraceTable& table, std::size_t row,
                                    const Document& document) {
-  const auto start = ns_of(table, row, {"start", "from"});
+  const auto start = value_of(table, row, {"start", "from"});
   if (!start) return {};
-  const auto duration = ns_of(table, row, {"duration", "idle"});
-  const double end = duration ? *start + *duration : ns_of(table, row, {"end"}).value_or(*start);
+  const auto duration = value_of(table, row, {"duration", "idle"});
+  const double end = duration ? *start + *duration : value_of(table, row, {"end"}).value_or(*start);
+  const auto first = static_cast<double>(document.extent.start_ns);
+  const auto last = static_cast<double>(document.extent.end_ns), length = last - first;
+  const bool is_there = *start <= end && end >= first && *start <= last &&
+                        *start >= first - length && end <= last + length;
+  if (!is_there) return {};
   TablePlace place{{std::llround(*start), std::llround(end)}, {}, {}};
-  if (const auto rank = ns_of(table, row, {"rank"})) place.rank = static_cast<int>(*rank);
+  for (const profiler::RankAnalysis& one : document.analysis->ranks) {
+    if (value_of(table, row, {"rank"}) == static_cast<double>(one.rank)) place.rank = one.rank;
+  }
   place.event = event_at(*document.trace, place);
   return place;
 }

@@ -54,8 +54,8 @@ struct TablePlace {
   std::optional<std::int32_t> event;  // that lasts as long, of that rank
 };
 
-// In a document of the table's files, which may have grown since. Nothing where no column is a moment (`start`, or
-// `from_ms`).
+// In a document of the table's files, which may have grown since. Nothing where no column is a moment in or around it (`start`,
+// or `from_ms`); no rank where it has none of that number.
 std::optional<TablePlace> place_of(const TraceTable& table, std::size_t row,
                                    const Document& document);
 

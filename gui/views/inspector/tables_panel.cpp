@@ -84,7 +84,11 @@ void TablesPanel::follow_document() {
   const DocumentPtr document = session_.current();
   const bool has_grown = document != nullptr && asked_of_ != nullptr && !document->files.empty() &&
                          document->files == asked_of_->files && !asked_of_->trace->complete;
-  if (isVisible() && !has_grown) ask_again();
+  if (has_grown) return;
+  if (isVisible()) return ask_again();
+  answers_.forget();
+  asked_of_ = nullptr;
+  show_answer({});  // which would keep a document that may be closed
 }
 
 void TablesPanel::ask_again() {

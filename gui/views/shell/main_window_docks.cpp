@@ -42,20 +42,19 @@ void MainWindow::make_docks() {
   overlay_ = new InspectorOverlay(pages_);
   connect(overlay_, &InspectorOverlay::left, actions_->inspector, &QAction::trigger);
 
+  const auto at_the_bottom = [this](QWidget* panel, const QString& title, const char* name) {
+    auto* dock = new QDockWidget(title, this);
+    dock->setObjectName(QLatin1String(name));
+    dock->setTitleBarWidget(new QWidget);
+    dock->setWidget(panel);
+    addDockWidget(Qt::BottomDockWidgetArea, dock);
+    dock->hide();
+    return dock;
+  };
   results_ = new ResultsPanel(session_, search_);
-  results_dock_ = new QDockWidget(tr("Search results"), this);
-  results_dock_->setObjectName(QStringLiteral("results"));
-  results_dock_->setTitleBarWidget(new QWidget);
-  results_dock_->setWidget(results_);
-  addDockWidget(Qt::BottomDockWidgetArea, results_dock_);
-  results_dock_->hide();
+  results_dock_ = at_the_bottom(results_, tr("Search results"), "results");
   tables_ = new TablesPanel(session_);
-  tables_dock_ = new QDockWidget(tr("Tables"), this);
-  tables_dock_->setObjectName(QStringLiteral("tables"));
-  tables_dock_->setTitleBarWidget(new QWidget);
-  tables_dock_->setWidget(tables_);
-  addDockWidget(Qt::BottomDockWidgetArea, tables_dock_);
-  tables_dock_->hide();
+  tables_dock_ = at_the_bottom(tables_, tr("Tables"), "tables");
   setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 

@@ -216,7 +216,9 @@ void WhatIfView::start() {
 }
 
 void WhatIfView::start_from(const Document& document) {
-  base_ = {document.title, {}, {}, {}};
+  base_ = Base();
+  base_.name = document.title;
+  base_.recording = document.files;
   what_if_.start_from_trace(document.trace, document.title);
   show_base();
 }
@@ -234,11 +236,11 @@ void WhatIfView::show_base() {
   }
   if (!base_.name.isEmpty()) parts << base_.name;
   const DocumentPtr shown = session().current();
-  const bool is_other =
-      shown != nullptr && shown->source != Source::what_if && shown->title != base_.name;
-  panel_->show_base(parts.isEmpty() ? tr("From no file")
-                                    : tr("From %1").arg(parts.join(QStringLiteral(" · "))),
-                    is_other ? shown->title : QString());
+  const bool is_other = shown != nullptr && shown->source != Source::what_if &&
+                        (shown->title != base_.name || shown->files != base_.recording);
+  panel_->show_base(
+      parts.isEmpty() ? tr("From no file") : tr("From %1").arg(parts.join(QStringLiteral(" · "))),
+      is_other ? shown->title : QString());
 }
 
 void WhatIfView::show_answer() {

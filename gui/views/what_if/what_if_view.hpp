@@ -74,10 +74,11 @@ class WhatIfView : public View {
 
   // What the settings started from.
   struct Base {
-    QString name;                    // of a recording; empty: of none
-    QString file;                    // with a plan
-    QStringList left_out;            // of that file
-    std::optional<SpeltPlan> saved;  // as the file has it
+    QString name;                        // of a recording; empty: of none
+    std::vector<std::string> recording;  // its files
+    QString file;                        // with a plan
+    QStringList left_out;                // of that file
+    std::optional<SpeltPlan> saved;      // as the file has it
   };
 
   WhatIf what_if_;

@@ -81,11 +81,36 @@ TEST_F(Tables, EveryNamedTableHasAnAnswerAndTimesInTheirUnits) {
 
 TEST_F(Tables, AStretchThatIsNoEventIsARange) {
   open("run.fst.gz");
-  ask("SELECT 1 AS rank, 2 AS from_ms, 500 AS idle_us");
+  ask("SELECT 1 AS rank, 20 AS from_ms, 500 AS idle_us");
   panel_.table().selectRow(0);
   EXPECT_FALSE(session_.selection().event());
-  EXPECT_EQ(session_.selection().range(), (traces::Interval{2'000'000, 2'500'000}));
+  EXPECT_EQ(session_.selection().range(), (traces::Interval{20'000'000, 20'500'000}));
   EXPECT_EQ(session_.selection().rank(), 1);
+}
+
+// Such as a sum that somebody called start.
+TEST_F(Tables, RowsThatTellNoMomentOrRankOfTheTraceLeadNowhere) {
+  open("run.fst.gz");
+  const traces::Interval before = session_.axis().window();
+  ask("SELECT 1e300 AS start, 5 AS duration UNION ALL SELECT 9e18, 9e18 UNION ALL SELECT -9e18, "
+      "-9e18");
+  for (const int row : {0, 1, 2}) panel_.table().selectRow(row);
+  EXPECT_EQ(session_.axis().window(), before);
+  EXPECT_FALSE(session_.selection().range());
+  ask("SELECT 2e7 AS start, 5 AS duration, 1e12 AS rank UNION ALL SELECT 3e7, 5, 99");
+  for (const int row : {0, 1}) panel_.table().selectRow(row);
+  EXPECT_EQ(session_.selection().rank(), 0);
+}
+
+// A trace of gigabytes would stay in memory.
+TEST_F(Tables, NothingIsKeptOfADocumentThatIsClosed) {
+  open("run.fst.gz");
+  const std::weak_ptr<const Document> document = session_.current();
+  panel_.hide();
+  session_.close(0);
+  QApplication::processEvents();
+  EXPECT_TRUE(document.expired());
+  EXPECT_EQ(panel_.table().model()->rowCount(), 0);
 }
 
 TEST_F(Tables, WhatIsWrongWithSqlIsSaidAndManyRowsAreCut) {

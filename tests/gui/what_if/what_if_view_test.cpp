@@ -448,6 +448,22 @@ TEST_F(WhatIfViewTest, AnotherRecordingIsStartedFromOnDemandOnceSomethingWasMove
   EXPECT_TRUE(view.panel().start_from_other().isHidden());
 }
 
+TEST_F(WhatIfViewTest, FilesOfOneNameAreTwoRecordings) {
+  for (const char* folder : {"/a/", "/b/"}) {
+    auto document = std::make_shared<Document>(*make_document(
+        prediction_of(tiny_settings()), Source::predicted, QStringLiteral("run.fst"), {}));
+    document->files = {std::string(folder) + "run.fst"};
+    session.add(document);
+    ASSERT_TRUE(rests(what_if));
+  }
+  what_if.set_value("batch.micro_batch", "2");
+  ASSERT_TRUE(rests(what_if));
+  session.set_current(1);
+  EXPECT_TRUE(view.panel().start_from_other().isHidden());
+  session.set_current(0);
+  EXPECT_FALSE(view.panel().start_from_other().isHidden());
+}
+
 TEST_F(WhatIfViewTest, OtherViewsFollowWhatWasMoved) {
   EXPECT_EQ(session.what_if(), nullptr);
   what_if.set_value("batch.micro_batch", "2");
