@@ -115,9 +115,8 @@ std::uint32_t function_of_program(std::string_view function) {
 
 std::uint32_t file_of_program(std::string_view file) {
   std::uint32_t tags = 0;
-  const bool is_module = holds(file, "torch/nn/modules/module.py");
-  if (!is_module && !holds_any(file, {"torch/_dynamo/", "torch/utils/"})) tags |= kOfProgram;
-  if (is_module) tags |= kForward;
+  if (is_place_in_program(file)) tags |= kOfProgram;
+  if (holds(file, "torch/nn/modules/module.py")) tags |= kForward;
   if (holds(file, "torch/optim/")) tags |= holds(file, "lr_scheduler") ? kSchedule : kOptimizer;
   if (holds_any(file_name(file), {"loss.py", "loss_utils.py"})) tags |= kLoss;
   if (holds(file, "dataloader")) tags |= kBatch;
@@ -247,6 +246,10 @@ std::string stack_text(const Snapshot& snapshot, const std::vector<std::int32_t>
     text += ':' + std::to_string(frame.line);
   }
   return text;
+}
+
+bool is_place_in_program(std::string_view file) {
+  return !holds_any(file, {"torch/nn/modules/module.py", "torch/_dynamo/", "torch/utils/"});
 }
 
 }  // namespace foreshard::traces

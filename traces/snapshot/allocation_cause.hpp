@@ -56,4 +56,8 @@ class AllocationCauses {
 // most 64 frames and 256 bytes of each text.
 std::string stack_text(const Snapshot& snapshot, const std::vector<std::int32_t>& stack);
 
+// Whether a frame of a Python file says where a program is: PyTorch's own calls of modules, of
+// compiled code and of hooks lie between most of its functions.
+bool is_place_in_program(std::string_view file);
+
 }  // namespace foreshard::traces

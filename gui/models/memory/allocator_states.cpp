@@ -85,14 +85,4 @@ AllocatorState AllocatorStates::after(std::size_t events) const {
   return state;
 }
 
-MemoryEventPointer AllocatorStates::free_of(MemoryEventPointer allocation) const {
-  const std::int64_t address = allocation->address;
-  for (auto at = allocation + 1; at != events_.end(); ++at) {
-    if (at->address != address || at->on_host) continue;
-    if (at->action == MemoryAction::free_requested) return at;
-    if (at->action == MemoryAction::alloc) return nullptr;
-  }
-  return nullptr;
-}
-
 }  // namespace foreshard::gui

@@ -38,8 +38,6 @@ class AllocatorStates {
 
   traces::MemoryEventSpan events() const { return events_; }
   AllocatorState after(std::size_t events) const;  // that many of them
-  // The event that frees what another one allocated; null: it stays.
-  traces::MemoryEventPointer free_of(traces::MemoryEventPointer allocation) const;
 
  private:
   struct Checkpoint {

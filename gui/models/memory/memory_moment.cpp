@@ -2,8 +2,12 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <utility>
+
+#include "traces/snapshot/allocation_cause.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -42,6 +46,7 @@ std::string join(const std::vector<std::string>& parts, std::size_t first, std::
 struct OwnerTree {
   std::map<std::string, OwnerTree> parts;
   std::int64_t bytes = 0, blocks = 0;
+  std::int64_t entries = 0;  // that were added, of either sign
   std::map<Role, std::int64_t> roles;
   MemoryEventPointer allocation = nullptr;
   QString group;  // what several of it are called: "decoder blocks"
@@ -49,7 +54,8 @@ struct OwnerTree {
   OwnerTree& add(std::int64_t more, std::int64_t count, Role role) {
     bytes += more;
     blocks += count;
-    roles[role] += more;
+    ++entries;
+    roles[role] += std::abs(more);
     return *this;
   }
 };
@@ -57,6 +63,7 @@ struct OwnerTree {
 std::vector<MemoryOwner> owners_of(const OwnerTree& tree) {
   std::vector<MemoryOwner> owners;
   for (const auto& [name, part] : tree.parts) {
+    if (part.bytes == 0 && part.blocks == 0) continue;
     MemoryOwner owner;
     owner.name = QString::fromStdString(name);
     owner.bytes = part.bytes;
@@ -79,8 +86,36 @@ std::vector<MemoryOwner> owners_of(const OwnerTree& tree) {
     }
     owners.push_back(std::move(owner));
   }
-  std::stable_sort(owners.begin(), owners.end(),
-                   [](const MemoryOwner& a, const MemoryOwner& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(owners, std::greater(),
+                           [](const MemoryOwner& owner) { return std::abs(owner.bytes); });
+  return owners;
+}
+
+// Of functions that lead to one another and nowhere else, the innermost is shown.
+std::vector<MemoryOwner> code_of(const OwnerTree& tree, const QString& callers) {
+  std::vector<MemoryOwner> owners;
+  for (const auto& [frame, part] : tree.parts) {
+    const OwnerTree* shown = &part;
+    const std::string* innermost = &frame;
+    QString lines = QString::fromStdString(frame) + callers;
+    while (shown->parts.size() == 1 && shown->parts.begin()->second.entries == shown->entries) {
+      innermost = &shown->parts.begin()->first;
+      shown = &shown->parts.begin()->second;
+      lines = QString::fromStdString(*innermost) + QLatin1Char('\n') + lines;
+    }
+    if (shown->bytes == 0 && shown->blocks == 0) continue;
+    MemoryOwner& owner = owners.emplace_back();
+    owner.name = short_frame(*innermost);
+    owner.detail = lines;
+    owner.bytes = shown->bytes;
+    owner.blocks = shown->blocks;
+    owner.allocation = shown->entries == 1 ? shown->allocation : nullptr;
+    owner.role =
+        std::ranges::max_element(shown->roles, {}, [](const auto& r) { return r.second; })->first;
+    owner.parts = code_of(*shown, QLatin1Char('\n') + lines);
+  }
+  std::ranges::stable_sort(owners, std::greater(),
+                           [](const MemoryOwner& owner) { return std::abs(owner.bytes); });
   return owners;
 }
 
@@ -105,23 +140,21 @@ class MomentBuilder {
  public:
   MomentBuilder(const traces::Trace& trace, const DeviceWork& work) : trace_(trace), work_(work) {}
 
-  void add(MemoryEventPointer at) {
+  // `count`: 1, or -1 of a block that is there no longer.
+  void add(MemoryEventPointer at, int count = 1) {
     const MemoryEvent block = *at;
-    const MemoryCategory& category = add_share(block.category, block.bytes, 1);
+    const std::int64_t bytes = count * block.bytes;
+    const MemoryCategory& category = add_share(block.category, bytes, count);
     const OwnerName owner = owner_name(trace_.strings[block.owner]);
     const std::string name = category.name.toStdString();
     const std::string buffer =
         owner.module + (owner.module.empty() || owner.role.empty() ? "" : ": ") + owner.role;
     const auto put = [&](OwnerTree& tree, const std::string& key) -> OwnerTree& {
-      return tree.parts[key].add(block.bytes, 1, category.role);
+      return tree.parts[key].add(bytes, count, category.role);
     };
     const auto put_buffer = [&](OwnerTree& tree, const std::string& title) {
       OwnerTree* leaf = &put(tree, title);
-      if (leaf->blocks > 1) {
-        leaf->allocation = nullptr;
-        return;
-      }
-      leaf->allocation = at;
+      leaf->allocation = leaf->entries == 1 ? at : nullptr;
     };
 
     OwnerTree* unit = &by_unit_;
@@ -138,23 +171,33 @@ class MomentBuilder {
     const std::string module = or_else(owner.module, or_else(owner.unit, name));
     OwnerTree& kind = put(operation, module + (owner.role.empty() ? "" : ": ") + owner.role);
     put_buffer(kind, or_else(owner.unit, or_else(owner.role, name)));
+
+    OwnerTree& code = by_stack_[block.stack].add(bytes, count, category.role);
+    code.allocation = at;
   }
 
   // Blocks whose addresses were not recorded.
-  void add_unplaced(traces::StringId id, const traces::MemoryTally::Unplaced& unplaced) {
-    if (unplaced.bytes == 0) return;
-    const MemoryCategory& category = add_share(id, unplaced.bytes, unplaced.blocks);
-    for (OwnerTree* tree : {&by_unit_, &by_operator_}) {
-      tree->parts[category.name.toStdString()].add(unplaced.bytes, unplaced.blocks, category.role);
+  void add_unplaced(const traces::MemoryTally& tally, int sign = 1) {
+    for (const auto& [id, unplaced] : tally.unplaced()) {
+      if (unplaced.bytes == 0) continue;
+      const std::int64_t bytes = sign * unplaced.bytes, blocks = sign * unplaced.blocks;
+      const MemoryCategory& category = add_share(id, bytes, blocks);
+      for (OwnerTree* tree : {&by_unit_, &by_operator_}) {
+        tree->parts[category.name.toStdString()].add(bytes, blocks, category.role);
+      }
+      by_stack_[0].add(bytes, blocks, category.role);
     }
   }
 
   void finish(MemoryMoment& moment) {
-    for (const auto& [id, share] : shares_) moment.categories.push_back(share);
-    std::stable_sort(moment.categories.begin(), moment.categories.end(),
-                     [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    for (const auto& [id, share] : shares_) {
+      if (share.bytes != 0 || share.blocks != 0) moment.categories.push_back(share);
+    }
+    std::ranges::stable_sort(moment.categories, std::greater(),
+                             [](const CategoryShare& share) { return std::abs(share.bytes); });
     moment.by_unit = owners_of(by_unit_);
     moment.by_operator = owners_of(by_operator_);
+    moment.by_code = by_code();
   }
 
  private:
@@ -164,6 +207,28 @@ class MomentBuilder {
     share->second.bytes += bytes;
     share->second.blocks += blocks;
     return share->second.category;
+  }
+
+  // From the outermost function to the one that allocated.
+  std::vector<MemoryOwner> by_code() const {
+    const bool has_stacks =
+        std::ranges::any_of(by_stack_, [](const auto& stack) { return stack.first != 0; });
+    if (!has_stacks) return {};
+    OwnerTree tree;
+    const std::string none = MomentText::tr("code not recorded").toStdString();
+    for (const auto& [stack, sum] : by_stack_) {
+      const auto frames = program_frames(stack == 0 ? none : trace_.strings[stack]);
+      OwnerTree* at = &tree;
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        at = &at->parts[std::string(*frame)];
+        at->bytes += sum.bytes;
+        at->blocks += sum.blocks;
+        at->entries += sum.entries;
+        at->allocation = sum.allocation;
+        for (const auto& [role, bytes] : sum.roles) at->roles[role] += bytes;
+      }
+    }
+    return code_of(tree, {});
   }
 
   // The device's first work after the request, which it was for; of recordings without instructions
@@ -180,7 +245,12 @@ class MomentBuilder {
   const DeviceWork& work_;
   std::map<traces::StringId, CategoryShare> shares_;
   OwnerTree by_unit_, by_operator_;
+  std::map<traces::StringId, OwnerTree> by_stack_;
 };
+
+bool is_python(std::string_view frame) {
+  return frame.find(".py:") != frame.npos;
+}
 
 QString where_of(const traces::Trace& trace, const MemoryEvent& event) {
   const QString phase = QString::fromStdString(trace.strings[event.phase]);
@@ -210,6 +280,31 @@ OwnerName owner_name(const std::string& owner) {
   return name;
 }
 
+std::vector<std::string_view> program_frames(std::string_view stack) {
+  std::vector<std::string_view> all, python;
+  while (!stack.empty()) {
+    const std::string_view frame = stack.substr(0, stack.find('\n'));
+    all.push_back(frame);
+    if (is_python(frame) && traces::is_place_in_program(frame)) python.push_back(frame);
+    stack.remove_prefix(std::min(frame.size() + 1, stack.size()));
+  }
+  return python.empty() ? all : python;
+}
+
+QString short_frame(std::string_view frame) {
+  // Names of C++ have spaces, those of Python have none.
+  const std::size_t cut = is_python(frame) ? frame.find(' ') : frame.rfind(' ');
+  const auto text = [](std::string_view part) {
+    return QString::fromUtf8(part.data(), static_cast<qsizetype>(part.size()));
+  };
+  const std::size_t line = frame.rfind(':') + 1;  // a place ends with its line
+  if (cut == frame.npos || line <= cut || frame.find_first_not_of("0123456789", line) != frame.npos)
+    return text(frame);
+  const std::string_view file = frame.substr(cut + 1);
+  return text(frame.substr(0, cut)) + QStringLiteral("  ") +
+         text(file.substr(file.find_last_of("/\\") + 1));
+}
+
 MemoryMoment memory_moment(const traces::Trace& trace, const AllocatorStates& states,
                            const DeviceWork& work, const AllocatorState& state,
                            std::size_t events) {
@@ -220,9 +315,30 @@ MemoryMoment memory_moment(const traces::Trace& trace, const AllocatorStates& st
   if (events > 0) moment.where = where_of(trace, states.events()[events - 1]);
   MomentBuilder builder(trace, work);
   for (const auto& [address, block] : state.tally.device_blocks()) builder.add(block);
-  for (const auto& [category, unplaced] : state.tally.unplaced()) {
-    builder.add_unplaced(category, unplaced);
-  }
+  builder.add_unplaced(state.tally);
+  builder.finish(moment);
+  return moment;
+}
+
+MemoryMoment memory_difference(const traces::Trace& trace, const DeviceWork& work,
+                               const AllocatorState& before, const AllocatorState& state) {
+  MemoryMoment moment;
+  const traces::MemoryLevels &then = before.tally.levels(), &now = state.tally.levels();
+  moment.allocated = now.allocated - then.allocated;
+  moment.reserved = now.reserved - then.reserved;
+  moment.on_host = now.host - then.host;
+  MomentBuilder builder(trace, work);
+  const auto add_missing = [&](const AllocatorState& of, const AllocatorState& other, int count) {
+    const auto& others = other.tally.device_blocks();
+    for (const auto& [address, block] : of.tally.device_blocks()) {
+      const auto found = others.find(address);
+      if (found == others.end() || found->second != block) builder.add(block, count);
+    }
+  };
+  add_missing(state, before, 1);
+  add_missing(before, state, -1);
+  builder.add_unplaced(state.tally);
+  builder.add_unplaced(before.tally, -1);
   builder.finish(moment);
   return moment;
 }

@@ -31,9 +31,9 @@ std::optional<simulator::PeakExplanation> explanation_of(const MemorySource& sou
   options.keeps_records = false;
   options.lists_peak = true;
   options.stop = simulator::MemoryFailure{peak.step, peak.instruction, 0, 0, 0};
-  return simulator::explain_peak(of_rank.program,
-                                 simulate_memory(of_rank.program, prediction.run.allocator, options),
-                                 options.steps);
+  return simulator::explain_peak(
+      of_rank.program, simulate_memory(of_rank.program, prediction.run.allocator, options),
+      options.steps);
 }
 
 }  // namespace
@@ -93,10 +93,17 @@ std::size_t RankMemory::opening_sample(std::optional<std::int64_t> cursor_ns,
   return highest_in(step).value_or(curve_->peak());
 }
 
-MomentOfRank RankMemory::moment(std::size_t sample) const {
+MomentOfRank RankMemory::moment(std::size_t sample, std::optional<std::size_t> since) const {
   const std::size_t events = curve_->events(sample);
   const AllocatorState state = states_.after(events);
-  return {sample, memory_moment(*trace_, states_, work_, state, events), block_map(*trace_, state)};
+  MomentOfRank found{
+      sample, memory_moment(*trace_, states_, work_, state, events), block_map(*trace_, state), {}};
+  if (since) {
+    const AllocatorState before = states_.after(curve_->events(*since));
+    found.since = {*since, memory_difference(*trace_, work_, before, state),
+                   before.tally.device_blocks()};
+  }
+  return found;
 }
 
 }  // namespace foreshard::gui

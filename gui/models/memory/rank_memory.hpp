@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gui/models/memory/allocator_states.hpp"
+#include "gui/models/memory/block_life.hpp"
 #include "gui/models/memory/block_map.hpp"
 #include "gui/models/memory/device_work.hpp"
 #include "gui/models/memory/memory_answer.hpp"
@@ -33,6 +34,12 @@ struct MomentOfRank {
   std::size_t sample = 0;
   MemoryMoment moment;
   BlockMap map;
+  struct Since {
+    std::size_t sample = 0;
+    MemoryMoment difference;
+    traces::MemoryTally::Blocks blocks;  // that were there
+  };
+  std::optional<Since> since;  // another moment, which this one is compared with
 };
 
 class RankMemory {
@@ -60,7 +67,14 @@ class RankMemory {
                                                  : MemoryClock::host_time;
   }
 
-  MomentOfRank moment(std::size_t sample) const;
+  MomentOfRank moment(std::size_t sample, std::optional<std::size_t> since = {}) const;
+  BlockLife life(traces::MemoryEventPointer allocation) const {
+    return block_life(states_.events(), allocation);
+  }
+  // The first sample at which an event has happened.
+  std::size_t sample_of(traces::MemoryEventPointer event) const {
+    return static_cast<std::size_t>(event - states_.events().begin());
+  }
 
  private:
   std::optional<std::size_t> highest_in(traces::Interval step) const;

@@ -48,8 +48,6 @@ void BlockMapCanvas::show_map(std::shared_ptr<const RankMemory> memory,
   moment_ = std::move(moment);
   title_ = title;
   hovered_ = nullptr;
-  std::size_t pool = 0;
-  if (find(selected_, pool) == nullptr) selected_ = nullptr;
   lay_out();
 }
 
@@ -160,6 +158,7 @@ void BlockMapCanvas::draw_row(QPainter& painter, const Row& row) const {
     const double right = std::max(x_of(std::min(end_of(*block), end) - row.first), left + 1);
     const QRectF box(left, row.top, right - left, height);
     QColor colour = theme()[block->role];
+    if (is_old(*block)) colour = theme().towards_canvas(colour, 0.75);
     if (block->use == MapBlock::Use::hole) {
       painter.fillRect(box, hatch(theme()[Role::strong_line]));
     } else if (block->use == MapBlock::Use::awaiting_free) {
@@ -176,6 +175,12 @@ void BlockMapCanvas::draw_row(QPainter& painter, const Row& row) const {
       painter.fillRect(QRectF(left, row.top, 1, height), theme()[Role::canvas]);
     }
   }
+}
+
+bool BlockMapCanvas::is_old(const MapBlock& block) const {
+  if (!moment_->since || block.allocation == nullptr) return false;
+  const auto found = moment_->since->blocks.find(block.address);
+  return found != moment_->since->blocks.end() && found->second == block.allocation;
 }
 
 void BlockMapCanvas::draw_pool_name(QPainter& painter, const Row& first,

@@ -1,5 +1,6 @@
 // The lower half of the memory view: the allocator's segments and blocks at the cursor, row by row,
-// each row as many bytes of one pool. Blocks are selected by mouse or arrow keys.
+// each row as many bytes of one pool. Blocks are selected by mouse or keys; where another moment is
+// compared with, those that lay there then are pale.
 #pragma once
 
 #include <QPixmap>
@@ -63,6 +64,7 @@ class BlockMapCanvas : public PaintedWidget, public AccessibleCanvas {
   QPixmap draw(double ratio) const;
   void draw_title(QPainter& painter) const;
   void draw_row(QPainter& painter, const Row& row) const;
+  bool is_old(const MapBlock& block) const;  // there already at the moment that is compared with
   void draw_pool_name(QPainter& painter, const Row& first, const MapPool& pool) const;
   void outline(QPainter& painter, const MapBlock& block, std::size_t pool, QColor colour,
                double width) const;

@@ -31,7 +31,11 @@ MemoryCanvas::MemoryCanvas(Selection& selection, QWidget* parent)
 
 void MemoryCanvas::show_memory(std::shared_ptr<const RankMemory> memory, MemoryClock clock,
                                TimeAxis* axis, bool is_predicted) {
-  if (memory != memory_) sample_.reset();
+  if (memory != memory_) {
+    sample_.reset();
+    since_.reset();
+    life_.reset();
+  }
   memory_ = std::move(memory);
   plot_.curve = memory_ == nullptr ? nullptr : memory_->curve();
   plot_.clock = clock;
@@ -52,6 +56,16 @@ void MemoryCanvas::set_capacity(std::optional<std::int64_t> bytes) {
 void MemoryCanvas::set_sample(std::optional<std::size_t> sample) {
   sample_ = sample;
   announce_selection(this);
+  update();
+}
+
+void MemoryCanvas::set_since(std::optional<std::size_t> sample) {
+  since_ = sample;
+  update();
+}
+
+void MemoryCanvas::set_life(std::optional<BlockLife> life) {
+  life_ = life;
   update();
 }
 

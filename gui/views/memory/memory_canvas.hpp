@@ -28,6 +28,8 @@ class MemoryCanvas : public PaintedWidget, public AccessibleCanvas {
                    bool is_predicted);
   void set_capacity(std::optional<std::int64_t> bytes);  // of the device
   void set_sample(std::optional<std::size_t> sample);    // where the cursor stands
+  void set_since(std::optional<std::size_t> sample);     // what that is compared with
+  void set_life(std::optional<BlockLife> life);          // of the selected block
   void set_home(traces::Interval step, traces::Interval everything) {
     step_ = step;
     everything_ = everything;
@@ -81,6 +83,8 @@ class MemoryCanvas : public PaintedWidget, public AccessibleCanvas {
   void draw_range(QPainter& painter) const;
   void draw_peak(QPainter& painter) const;
   void draw_failure(QPainter& painter) const;
+  void draw_life(QPainter& painter) const;
+  void draw_since(QPainter& painter) const;
   QRectF draw_cursor(QPainter& painter) const;  // where its time stands
 
   Selection& selection_;
@@ -88,7 +92,8 @@ class MemoryCanvas : public PaintedWidget, public AccessibleCanvas {
   MemoryPlot plot_;
   TimeAxis* axis_ = nullptr;
   traces::Interval step_, everything_;
-  std::optional<std::size_t> sample_;
+  std::optional<std::size_t> sample_, since_;
+  std::optional<BlockLife> life_;
   QPixmap picture_;  // all but cursor, range and peak
   bool is_fitting_ = false;
   Drag drag_ = Drag::none;

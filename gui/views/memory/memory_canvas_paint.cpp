@@ -4,6 +4,7 @@
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
+#include "gui/paint/hatch.hpp"
 #include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/paint/time_ticks.hpp"
@@ -52,6 +53,8 @@ void MemoryCanvas::paintEvent(QPaintEvent*) {
   painter.drawPixmap(0, 0, picture_);
   if (memory_ == nullptr || memory_->is_empty()) return;
   draw_range(painter);
+  draw_life(painter);
+  draw_since(painter);
   const QRectF pill = draw_cursor(painter);
   draw_ruler(painter, pill);
   draw_peak(painter);
@@ -259,6 +262,38 @@ void MemoryCanvas::draw_failure(QPainter& painter) const {
   draw_pill(painter, x - 70, std::max(top - 8, area.top() + 2),
             tr("asks %1").arg(bytes_figure(event.bytes).text()), theme()[Role::error],
             theme().text_on(theme()[Role::error]), kGutter, width());
+}
+
+// From its allocation to its end along the bottom; hatched while it waits for other streams.
+void MemoryCanvas::draw_life(QPainter& painter) const {
+  if (!life_) return;
+  constexpr double kBar = 6;
+  const QColor colour = theme()[Role::selection];
+  const auto x_at = [&](traces::MemoryEventPointer event) {
+    return event == nullptr ? width() + 1.0 : x_of(memory_->sample_of(event));
+  };
+  const double from = x_at(life_->allocation), to = x_at(life_->freed);
+  const double gone = std::max(life_->completed == nullptr ? to : x_at(life_->completed), to);
+  const QRectF area = plot_area();
+  const auto bar = [&](double left, double right) {
+    return QRectF(QPointF(left, area.bottom() - kBar), QPointF(right, area.bottom())) & area;
+  };
+  painter.fillRect(bar(from, std::max(to, from + 2)), colour);
+  painter.fillRect(bar(to, gone), hatch(colour));
+  painter.setPen(colour);
+  for (const double x : {from, to}) {
+    if (x >= kGutter && x <= width()) draw_line(painter, x, area.top(), x, area.bottom());
+  }
+}
+
+void MemoryCanvas::draw_since(QPainter& painter) const {
+  if (!since_) return;
+  const double x = std::floor(x_of(*since_)) + 0.5;
+  if (x < kGutter || x > width()) return;
+  painter.setPen(QPen(theme()[Role::text], 1, Qt::DashLine));
+  draw_line(painter, x, kRuler, x, height());
+  draw_pill(painter, x, kRuler, tr("since %1").arg(time_text(*since_)), theme()[Role::panel],
+            theme()[Role::text], kGutter, width());
 }
 
 QRectF MemoryCanvas::draw_cursor(QPainter& painter) const {

@@ -15,10 +15,6 @@ namespace {
 constexpr std::size_t kMostReplayed = 200'000;
 constexpr double kZoomFactor = 1.5, kPanPixels = 120;
 
-QString time_text(std::int64_t ns) {
-  return time_figure(static_cast<double>(ns)).text();
-}
-
 MemorySource source_of(const Document& document) {
   MemorySource source;
   source.trace = document.trace;
@@ -47,6 +43,9 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
           [this] { Q_EMIT busy_changed(); }),
       looking_(
           this, [this](auto moment) { show_moment(std::move(moment)); },
+          [this] { Q_EMIT busy_changed(); }),
+      following_(
+          this, [this](const BlockLife& life) { show_life(life); },
           [this] { Q_EMIT busy_changed(); }) {
   QStringList names;
   for (int n = 0; n < kMemoryClocks; ++n) names << name_of(static_cast<MemoryClock>(n));
@@ -81,6 +80,8 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   connect(map_, &BlockMapCanvas::block_selected, this, &MemoryView::select_block);
   connect(map_, &BlockMapCanvas::layout_changed, this, &View::status_changed);
   connect(inspector_, &MemoryInspector::buffer_chosen, map_, &BlockMapCanvas::select);
+  connect(inspector_, &MemoryInspector::holder_chosen, this, &MemoryView::go_to_holder);
+  connect(inspector_, &MemoryInspector::asked_to_compare, this, &MemoryView::toggle_comparison);
   connect(inspector_, &MemoryInspector::asked_what_would_lower, this,
           &MemoryView::show_what_would_lower);
   connect(changes_, &ChangesPanel::found, this, &MemoryView::show_answer);
@@ -98,7 +99,7 @@ MemoryView::~MemoryView() {
 }
 
 bool MemoryView::is_busy() const {
-  return loading_.is_busy() || looking_.is_busy() || changes_->is_busy() ||
+  return loading_.is_busy() || looking_.is_busy() || following_.is_busy() || changes_->is_busy() ||
          (is_stale_ && isVisible());
 }
 
@@ -134,6 +135,8 @@ void MemoryView::show_memory(Loaded loaded) {
   memory_ = std::move(loaded.memory);
   moment_ = std::move(loaded.moment);
   sample_ = moment_ == nullptr ? std::nullopt : std::optional(moment_->sample);
+  since_.reset();
+  map_->select(nullptr);
   strip_->set_stale(false);
   show_answer();
   clocks_->setVisible(moment_ != nullptr);
@@ -213,17 +216,28 @@ void MemoryView::set_clock(MemoryClock clock) {
 void MemoryView::set_sample(std::size_t sample) {
   sample_ = sample;
   canvas_->set_sample(sample);
-  looking_.request([memory = memory_, sample]() -> std::shared_ptr<const MomentOfRank> {
-    return std::make_shared<MomentOfRank>(memory->moment(sample));
+  look();
+}
+
+void MemoryView::look() {
+  looking_.request([memory = memory_, sample = *sample_,
+                    since = since_]() -> std::shared_ptr<const MomentOfRank> {
+    return std::make_shared<MomentOfRank>(memory->moment(sample, since));
   });
+}
+
+void MemoryView::toggle_comparison() {
+  since_ = since_ ? std::nullopt : sample_;
+  canvas_->set_since(since_);
+  look();
 }
 
 void MemoryView::show_moment(std::shared_ptr<const MomentOfRank> moment) {
   moment_ = std::move(moment);
-  const QString time = canvas_->time_text(moment_->sample);
-  inspector_->show_moment(memory_, moment_, time);
-  map_->show_map(memory_, moment_, tr("Blocks at %1").arg(time));
-  select_block(map_->selected());
+  const auto time_text = [this](std::size_t sample) { return canvas_->time_text(sample); };
+  inspector_->show_moment(memory_, moment_, time_text);
+  inspector_->show_block(life_);
+  map_->show_map(memory_, moment_, tr("Blocks at %1").arg(time_text(moment_->sample)));
   Q_EMIT status_changed();
 }
 
@@ -242,21 +256,21 @@ void MemoryView::follow_cursor() {
 }
 
 void MemoryView::select_block(traces::MemoryEventPointer allocation) {
-  inspector_->show_block(allocation, allocation == nullptr ? QString() : alive_text(allocation));
+  following_.forget();
+  if (allocation == nullptr) return show_life({});
+  following_.request([memory = memory_, allocation] { return memory->life(allocation); });
 }
 
-// In the time of the shared cursor, since the step began.
-QString MemoryView::alive_text(traces::MemoryEventPointer allocation) const {
-  const auto& curve = *memory_->curve();
-  const auto& events = memory_->states().events();
-  const std::int64_t origin = session().steady_step().start_ns;
-  const auto moment = [&](traces::MemoryEventPointer event) {
-    const auto sample = static_cast<std::size_t>(event - events.begin());
-    return time_text(curve.position(memory_->time_clock(), sample) - origin);
-  };
-  const traces::MemoryEventPointer freed = memory_->states().free_of(allocation);
-  return freed == nullptr ? tr("from %1 to the end").arg(moment(allocation))
-                          : tr("%1 – %2").arg(moment(allocation), moment(freed));
+void MemoryView::show_life(std::optional<BlockLife> life) {
+  life_ = life;
+  canvas_->set_life(life);
+  inspector_->show_block(life);
+}
+
+void MemoryView::go_to_holder(traces::MemoryEventPointer allocation) {
+  if (allocation == nullptr) return;
+  move_to(memory_->sample_of(allocation));
+  map_->select(allocation);
 }
 
 void MemoryView::show_what_would_lower() {
@@ -330,6 +344,19 @@ void MemoryView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Period:
       if (*sample_ + 1 < memory_->curve()->size()) move_to(*sample_ + 1);
       break;
+    case Qt::Key_B: toggle_comparison(); break;
+    case Qt::Key_BracketLeft:
+      if (life_) move_to(memory_->sample_of(life_->allocation));
+      break;
+    case Qt::Key_BracketRight:
+      if (life_ && life_->freed != nullptr) move_to(memory_->sample_of(life_->freed));
+      break;
+    case Qt::Key_BraceLeft:
+      if (life_) go_to_holder(life_->before);
+      break;
+    case Qt::Key_BraceRight:
+      if (life_) go_to_holder(life_->after);
+      break;
     case Qt::Key_Escape:
       session().selection().set_range(std::nullopt);
       map_->select(nullptr);
@@ -363,6 +390,9 @@ std::vector<KeyHelp> MemoryView::keys() const {
   return {{tr("Next clock: device time, host time, event order"), QStringLiteral("T")},
           {tr("Go to the peak"), QStringLiteral("K")},
           {tr("Previous, next event of memory"), QStringLiteral(", .")},
+          {tr("Compare with this moment, or no longer"), QStringLiteral("B")},
+          {tr("Where the selected block was allocated, freed"), QStringLiteral("[ ]")},
+          {tr("Which block lay there before, and next"), QStringLiteral("{ }")},
           {tr("Zoom in and out"), QStringLiteral("W S")},
           {tr("Earlier, later"), QStringLiteral("A D")},
           {tr("Fit the step, then everything"), QStringLiteral("F")}};

@@ -39,6 +39,7 @@ class MemoryView : public View {
   MemoryClock clock() const { return clock_; }
   // Where the cursor stands; nothing until something is shown.
   std::optional<std::size_t> sample() const { return sample_; }
+  std::optional<std::size_t> since() const { return since_; }
   std::shared_ptr<const RankMemory> memory() const { return memory_; }
   MemoryCanvas& canvas() { return *canvas_; }
   BlockMapCanvas& map() { return *map_; }
@@ -64,6 +65,10 @@ class MemoryView : public View {
   void follow_cursor();
   void set_sample(std::size_t sample);
   void select_block(traces::MemoryEventPointer allocation);
+  void show_life(std::optional<BlockLife> life);
+  void go_to_holder(traces::MemoryEventPointer allocation);  // of the selected block's memory
+  void toggle_comparison();
+  void look();  // at the cursor's moment
   void find_what_would_lower();
   void show_what_would_lower();
   void show_answer();
@@ -71,7 +76,6 @@ class MemoryView : public View {
   void fit();
   void go_to_peak();
   TimeAxis& axis();
-  QString alive_text(traces::MemoryEventPointer allocation) const;
 
   QPointer<SentenceStrip> strip_;
   SegmentedControl* clocks_;
@@ -89,12 +93,15 @@ class MemoryView : public View {
   std::shared_ptr<const RankMemory> memory_;
   std::shared_ptr<const MomentOfRank> moment_;
   std::optional<std::size_t> sample_;
-  bool is_stale_ = false;          // to be loaded once the view is seen
-  bool has_chosen_clock_ = false;  // the user has: the next recording opens with it
-  bool is_moving_ = false;         // the cursor is ours
-  bool fits_everything_ = false;   // what F shows next
+  std::optional<std::size_t> since_;  // which moments are compared with
+  std::optional<BlockLife> life_;     // of the selected block
+  bool is_stale_ = false;             // to be loaded once the view is seen
+  bool has_chosen_clock_ = false;     // the user has: the next recording opens with it
+  bool is_moving_ = false;            // the cursor is ours
+  bool fits_everything_ = false;      // what F shows next
   NewestResult<Loaded> loading_;
   NewestResult<std::shared_ptr<const MomentOfRank>> looking_;
+  NewestResult<BlockLife> following_;
 };
 
 }  // namespace foreshard::gui

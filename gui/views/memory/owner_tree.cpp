@@ -30,8 +30,9 @@ OwnerTree::OwnerTree(QWidget* parent) : PaintedWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
-void OwnerTree::set_owners(std::vector<MemoryOwner> owners) {
+void OwnerTree::set_owners(std::vector<MemoryOwner> owners, bool are_differences) {
   owners_ = std::move(owners);
+  are_differences_ = are_differences;
   if (open_.empty() && !owners_.empty() && owners_.front().parts.size() > 1) {
     open_.insert(QLatin1Char('/') + owners_.front().name);
   }
@@ -83,8 +84,12 @@ QString OwnerTree::as_text() const {
 }
 
 QString OwnerTree::row_text(const Row& row) const {
-  const QString bytes = row.owner == nullptr ? QString() : bytes_figure(row.owner->bytes).text();
-  return row.name + QLatin1Char('\t') + bytes;
+  return row.name + QLatin1Char('\t') + (row.owner == nullptr ? QString() : bytes_text(*row.owner));
+}
+
+QString OwnerTree::bytes_text(const MemoryOwner& owner) const {
+  const Figure figure = bytes_figure(owner.bytes);
+  return are_differences_ ? signed_text(figure, owner.bytes < 0) : figure.text();
 }
 
 AccessibleItem OwnerTree::accessible_row(int row) const {
@@ -128,7 +133,7 @@ void OwnerTree::paintEvent(QPaintEvent*) {
     if (row.owner != nullptr) {
       draw_figure(painter,
                   QRectF(width() - figure_room, n * row_height(), figure_room, row_height()),
-                  Qt::AlignRight, bytes_figure(row.owner->bytes).text());
+                  Qt::AlignRight, bytes_text(*row.owner));
     }
     if (hasFocus() && n == current_) {
       draw_focus(painter,
@@ -177,7 +182,8 @@ bool OwnerTree::event(QEvent* event) {
                        owner == nullptr
                            ? QString()
                            : tr("%1\n%2 in %n block(s)", nullptr, static_cast<int>(owner->blocks))
-                                 .arg(owner->name, exact_bytes(owner->bytes)),
+                                 .arg(owner->detail.isEmpty() ? owner->name : owner->detail,
+                                      exact_bytes(owner->bytes)),
                        this);
     return true;
   }

@@ -16,8 +16,8 @@ class OwnerTree : public PaintedWidget, public AccessibleCanvas {
  public:
   explicit OwnerTree(QWidget* parent = nullptr);
 
-  // Rows that were open stay so, by their names.
-  void set_owners(std::vector<MemoryOwner> owners);
+  // Rows that were open stay so, by their names. Differences have a sign.
+  void set_owners(std::vector<MemoryOwner> owners, bool are_differences = false);
   QString as_text() const;  // of all rows that are shown
   int rows() const { return static_cast<int>(rows_.size()); }
   QString name(int row) const { return rows_[static_cast<std::size_t>(row)].name; }
@@ -47,6 +47,7 @@ class OwnerTree : public PaintedWidget, public AccessibleCanvas {
   };
 
   QString row_text(const Row& row) const;
+  QString bytes_text(const MemoryOwner& owner) const;
   void list(const std::vector<MemoryOwner>& owners, int depth, const QString& path);
   void rebuild();
   void toggle(int row);
@@ -57,6 +58,7 @@ class OwnerTree : public PaintedWidget, public AccessibleCanvas {
   std::vector<Row> rows_;
   std::set<QString> open_, in_full_;
   int current_ = 0;
+  bool are_differences_ = false;
 };
 
 }  // namespace foreshard::gui

@@ -117,7 +117,113 @@ TEST(MemoryMoment, SharesAndTreesAddUpToWhatIsAllocated) {
     EXPECT_EQ(shares, moment.allocated);
     EXPECT_EQ(sum_of(moment.by_unit), moment.allocated);
     EXPECT_EQ(sum_of(moment.by_operator), moment.allocated);
+    EXPECT_EQ(sum_of(moment.by_code), moment.allocated);
   }
+}
+
+TEST(MemoryMoment, CodeIsATreeFromWhereStacksPart) {
+  const auto trace = std::make_shared<traces::Trace>(tests::random_memory(4000, 3));
+  const RankMemory memory({trace, nullptr, nullptr, false}, 0);
+  const MemoryMoment moment = memory.moment(memory.curve()->peak()).moment;
+  ASSERT_EQ(moment.by_code.size(), 1u);
+  const MemoryOwner& shared = moment.by_code[0];
+  EXPECT_EQ(shared.name, QStringLiteral("forward  model.py:81"));
+  EXPECT_EQ(shared.detail, QStringLiteral("forward model.py:81\nmain /home/x/train.py:12"));
+  ASSERT_EQ(shared.parts.size(), 3u);
+  EXPECT_TRUE(shared.parts[0].name.startsWith(QStringLiteral("linear  linear.py:")));
+  EXPECT_TRUE(shared.parts[0].detail.endsWith(QLatin1Char('\n') + shared.detail));
+}
+
+TEST(ProgramFrames, AreThoseOfPythonWhereThereAreAny) {
+  EXPECT_EQ(program_frames("at::empty\nlinear F.py:3\n_call_impl /torch/nn/modules/module.py:7\n"
+                           "PyEval /src/eval.c:1\nmain train.py:9"),
+            (std::vector<std::string_view>{"linear F.py:3", "main train.py:9"}));
+  EXPECT_EQ(program_frames("at::empty\nmain main.cpp:9"),
+            (std::vector<std::string_view>{"at::empty", "main main.cpp:9"}));
+  EXPECT_TRUE(program_frames("").empty());
+  EXPECT_EQ(short_frame("<lambda> C:\\a b\\train.py:9"), QStringLiteral("<lambda>  train.py:9"));
+  EXPECT_EQ(short_frame("at::Tensor at::empty(long) /src/empty.cpp:9"),
+            QStringLiteral("at::Tensor at::empty(long)  empty.cpp:9"));
+  EXPECT_EQ(short_frame("at::Tensor at::empty(long)"),
+            QStringLiteral("at::Tensor at::empty(long)"));
+}
+
+TEST(MemoryMoment, WithoutStacksThereIsNoCode) {
+  traces::Trace trace = tests::random_memory(500, 3);
+  for (std::size_t n = 0; n < trace.memory.size(); ++n) {
+    trace.memory.update(n, [](traces::MemoryEvent& event) { event.stack = 0; });
+  }
+  const RankMemory memory({std::make_shared<traces::Trace>(trace), nullptr, nullptr, false}, 0);
+  EXPECT_TRUE(memory.moment(memory.curve()->peak()).moment.by_code.empty());
+}
+
+// Against the levels of the curve, and the live blocks of both moments.
+TEST(MemoryDifference, IsWhatCameLessWhatWent) {
+  const auto trace = std::make_shared<traces::Trace>(tests::random_memory(4000, 6));
+  const RankMemory memory({trace, nullptr, nullptr, false}, 0);
+  const std::size_t size = memory.curve()->size();
+  for (std::size_t since = 10; since < size; since += 577) {
+    for (std::size_t sample = 0; sample < size; sample += 391) {
+      const MomentOfRank found = memory.moment(sample, since);
+      ASSERT_TRUE(found.since);
+      const MemoryMoment& difference = found.since->difference;
+      EXPECT_EQ(difference.allocated,
+                memory.curve()->allocated(sample) - memory.curve()->allocated(since));
+      EXPECT_EQ(difference.reserved,
+                memory.curve()->reserved(sample) - memory.curve()->reserved(since));
+      std::int64_t shares = 0, blocks = 0;
+      for (const CategoryShare& share : difference.categories) {
+        shares += share.bytes;
+        blocks += share.blocks;
+      }
+      EXPECT_EQ(shares, difference.allocated);
+      const auto count = [&](std::size_t at) {
+        const auto state = memory.states().after(memory.curve()->events(at));
+        return std::ssize(state.tally.device_blocks());
+      };
+      EXPECT_EQ(blocks, count(sample) - count(since));
+      for (const auto by : {OwnersBy::unit, OwnersBy::operator_name, OwnersBy::code}) {
+        EXPECT_EQ(sum_of(difference.owners(by)), difference.allocated);
+      }
+      if (sample == since) {
+        EXPECT_TRUE(difference.by_unit.empty() && difference.categories.empty());
+      }
+    }
+  }
+}
+
+TEST(BlockLife, IsWhatASearchThroughAllEventsFinds) {
+  const auto trace = std::make_shared<traces::Trace>(tests::random_memory(3000, 12));
+  const auto& all = trace->memory;
+  std::size_t freed = 0, reused = 0;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n].action != traces::MemoryAction::alloc) continue;
+    const BlockLife life = block_life(memory_of_rank(*trace, 0), all.pointer_to(n));
+    traces::MemoryEventPointer expected[4] = {nullptr, nullptr, nullptr, nullptr};
+    const auto& [before, after, request, completion] = expected;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const auto place = [&](traces::MemoryAction action) {
+        return action == all[k].action && k != n &&
+               all[k].address < all[n].address + all[n].bytes &&
+               all[n].address < all[k].address + all[k].bytes;
+      };
+      if (k < n && place(traces::MemoryAction::alloc)) expected[0] = all.pointer_to(k);
+      if (k <= n || after != nullptr) continue;
+      if (place(traces::MemoryAction::alloc)) expected[1] = all.pointer_to(k);
+      if (place(traces::MemoryAction::free_requested) && request == nullptr)
+        expected[2] = all.pointer_to(k);
+      if (place(traces::MemoryAction::free_completed) && completion == nullptr)
+        expected[3] = all.pointer_to(k);
+    }
+    EXPECT_EQ(life.before, before);
+    EXPECT_EQ(life.after, after);
+    EXPECT_EQ(life.freed, request);
+    EXPECT_EQ(life.completed, completion);
+    freed += life.freed != nullptr;
+    reused += life.after != nullptr;
+  }
+  EXPECT_GT(freed, 100u);
+  EXPECT_GT(reused, 100u);
 }
 
 class TinyPrediction : public testing::Test {

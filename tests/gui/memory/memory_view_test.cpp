@@ -1,6 +1,8 @@
 // The memory view driven by real keys and mouse.
+#include <algorithm>
 #include <memory>
 
+#include "gui/models/base/units_text.hpp"
 #include "models/llama/llama_config.hpp"
 #include "simulator/predict/prediction.hpp"
 #include "tests/gui/memory/shown_memory.hpp"
@@ -164,6 +166,74 @@ TEST_F(MemoryViewTest, ABlockOfTheMapIsSelectedByAClick) {
   EXPECT_EQ(view.map().block_at(box.center())->allocation, view.map().selected());
   press(Qt::Key_Escape);
   EXPECT_EQ(view.map().selected(), nullptr);
+}
+
+// Of the run at random, a block whose memory is used before it and after it.
+TEST_F(MemoryViewTest, ABlockIsFollowedThroughTime) {
+  show_random();
+  const auto& events = view.memory()->states().events();
+  BlockLife life;
+  for (auto at = events.begin() + 500; life.before == nullptr || life.completed == nullptr; ++at) {
+    if (at->action == traces::MemoryAction::alloc) life = view.memory()->life(at);
+  }
+  const auto sample_of = [&](traces::MemoryEventPointer event) {
+    return view.memory()->sample_of(event);
+  };
+  view.map().select(life.allocation);
+  wait_for(view);
+  press(Qt::Key_BracketLeft);
+  EXPECT_EQ(view.sample(), sample_of(life.allocation));
+  EXPECT_FALSE(view.map().box_of(life.allocation).isEmpty());
+  press(Qt::Key_BracketRight);
+  EXPECT_EQ(view.sample(), sample_of(life.freed));
+  EXPECT_EQ(view.map().selected(), life.allocation);  // though it is freed
+  press(Qt::Key_BraceRight, Qt::ShiftModifier);
+  EXPECT_EQ(view.map().selected(), life.after);
+  EXPECT_EQ(view.sample(), sample_of(life.after));
+  press(Qt::Key_BraceLeft, Qt::ShiftModifier);
+  press(Qt::Key_BraceLeft, Qt::ShiftModifier);
+  EXPECT_EQ(view.map().selected(), life.before);
+  const auto& facts = inspector().block().facts();
+  const auto next = std::ranges::find(facts, QStringLiteral("Here next"), &Fact::label);
+  ASSERT_NE(next, facts.end());
+  const auto row = static_cast<int>(next - facts.begin());
+  QTest::mouseClick(&inspector().block(), Qt::LeftButton, {}, inspector().block().row_centre(row));
+  wait_for(view);
+  EXPECT_EQ(view.map().selected(), life.allocation);
+  EXPECT_EQ(std::ranges::count(facts, true,
+                               [](const Fact& fact) {
+                                 return fact.value.contains(QStringLiteral("model.py:81"));
+                               }),
+            1);
+}
+
+TEST_F(MemoryViewTest, BComparesWithAnotherMoment) {
+  show_random();
+  const std::size_t since = *view.sample();
+  press(Qt::Key_B);
+  EXPECT_EQ(view.since(), since);
+  for (int n = 0; n < 40; ++n) press(Qt::Key_Comma);
+  const std::int64_t change = curve().allocated(since - 40) - curve().allocated(since);
+  ASSERT_LT(change, 0);
+  const QString text = inspector().as_text();
+  EXPECT_TRUE(text.contains(QStringLiteral("allocated\t") + exact_bytes(change)))
+      << qPrintable(text);
+  EXPECT_TRUE(text.contains(QStringLiteral("since"))) << qPrintable(text);
+  QTest::mouseClick(&inspector().compare(), Qt::LeftButton);
+  wait_for(view);
+  EXPECT_FALSE(view.since());
+  EXPECT_TRUE(inspector().as_text().contains(exact_bytes(curve().allocated(since - 40))));
+}
+
+TEST_F(MemoryViewTest, OwnersByCodeAreThereWhereStacksWereRecorded) {
+  show_random();
+  for (int n = 0; n < 2; ++n) QTest::keyClick(&inspector().owners_by(), Qt::Key_Right);
+  EXPECT_EQ(inspector().owners_by().current(), static_cast<int>(OwnersBy::code));
+  EXPECT_TRUE(inspector().as_text().contains(QStringLiteral("forward  model.py:81")));
+  session.add(predicted(std::int64_t{1} << 30));  // which has none
+  wait_for(view);
+  EXPECT_NE(inspector().owners_by().current(), static_cast<int>(OwnersBy::code));
+  EXPECT_GT(inspector().owners().rows(), 0);
 }
 
 TEST_F(MemoryViewTest, OwnersOpenAndCloseByMouseAndKeys) {

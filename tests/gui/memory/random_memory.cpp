@@ -91,6 +91,8 @@ class RandomAllocator {
     event.owner =
         trace_.strings.intern("model.layers." + std::to_string(below(3)) + ".mlp: activation");
     event.phase = trace_.strings.intern("forward");
+    event.stack = trace_.strings.intern("linear /torch/nn/linear.py:" + std::to_string(below(3)) +
+                                        "\nforward model.py:81\nmain /home/x/train.py:12");
   }
 
   traces::Trace& trace_;
