@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gui/models/base/colour_role.hpp"
+#include "gui/models/base/selection.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
@@ -19,10 +20,12 @@ struct Fact {
   std::optional<EventColour> swatch{};  // before the label, and the colour of the bar
   double bar = 0;                       // share of the width; 0: none
   Role value_role = Role::text;
-  bool is_link = false;
-  QString caption{};  // before the label, in a column of its own: "waited for"
+  std::optional<EventId> leads_to{};  // makes the row a link
+  QString caption{};                  // before the label, in a column of its own: "waited for"
   QString tooltip{};
 };
+
+QString facts_text(const std::vector<Fact>& facts);  // a line for each, columns separated by tabs
 
 class FactList : public PaintedWidget {
   Q_OBJECT
@@ -31,7 +34,6 @@ class FactList : public PaintedWidget {
 
   void set_facts(std::vector<Fact> facts);
   const std::vector<Fact>& facts() const { return facts_; }
-  QString as_text() const;  // a line for each row, columns separated by tabs
   // A row's centre, for tests and for what is placed beside it.
   QPoint row_centre(int row) const;
 

@@ -2,21 +2,16 @@
 // pairs stand among all, and why they differ.
 #pragma once
 
-#include <QWidget>
 #include <memory>
 
 #include "gui/models/comparison/trace_comparison.hpp"
-
-class QLabel;
-class QPushButton;
+#include "gui/views/base/side_panel.hpp"
 
 namespace foreshard::gui {
 
-class FactList;
 class PairScatter;
-class TextLabel;
 
-class CompareInspector : public QWidget {
+class CompareInspector : public SidePanel {
   Q_OBJECT
  public:
   explicit CompareInspector(QWidget* parent = nullptr);
@@ -24,27 +19,18 @@ class CompareInspector : public QWidget {
   void set_comparison(std::shared_ptr<const TraceComparison> comparison);
   void show_cause(const Cause* cause,
                   const ComparedPair* pair);  // of an event, where one is selected
-  QString as_text() const;
 
  Q_SIGNALS:
   void pair_chosen(int baseline_event);
   void next_worst();
   void copy_wanted();
 
- protected:
-  void paintEvent(QPaintEvent* event) override;
-
  private:
+  QString band_text() const;
+
   std::shared_ptr<const TraceComparison> comparison_;
-  TextLabel* title_;
-  TextLabel* detail_;
-  FactList* facts_;
-  TextLabel* plot_title_;
   PairScatter* scatter_;
-  TextLabel* band_;
-  QLabel* why_;
-  QPushButton* copy_;
-  QPushButton* next_;
+  QPushButton *copy_, *next_;
 };
 
 }  // namespace foreshard::gui

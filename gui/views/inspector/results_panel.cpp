@@ -1,6 +1,7 @@
 #include "gui/views/inspector/results_panel.hpp"
 
 #include <QHBoxLayout>
+#include <QPushButton>
 #include <QSignalBlocker>
 #include <algorithm>
 #include <cmath>
@@ -8,9 +9,8 @@
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/views/base/data_table.hpp"
-#include "gui/views/base/text_label.hpp"
+#include "gui/views/base/labels.hpp"
 #include "gui/views/inspector/duration_histogram.hpp"
-#include "gui/views/inspector/filter_chips.hpp"
 #include "gui/views/inspector/results_model.hpp"
 
 namespace foreshard::gui {
@@ -34,14 +34,15 @@ ResultsPanel::ResultsPanel(Session& session, Search& search, QWidget* parent)
       search_(search),
       model_(new ResultsModel(this)),
       headline_(new TextLabel(Text::strong, Role::text)),
-      filters_(new FilterChips),
+      filters_(new QHBoxLayout),
       table_(new DataTable),
       durations_(new DurationHistogram) {
   auto* const bar = new QHBoxLayout;
   bar->setContentsMargins(16, 8, 16, 8);
   bar->setSpacing(12);
   bar->addWidget(headline_);
-  bar->addWidget(filters_);
+  bar->addLayout(filters_);
+  filters_->setSpacing(6);
   bar->addStretch(1);
   auto* const body = new QHBoxLayout;
   body->setSpacing(0);
@@ -64,8 +65,6 @@ ResultsPanel::ResultsPanel(Session& session, Search& search, QWidget* parent)
   connect(&search, &Search::busy_changed, this, &ResultsPanel::busy_changed);
   connect(model_, &ResultsModel::busy_changed, this, &ResultsPanel::busy_changed);
   connect(&session.selection(), &Selection::event_changed, this, &ResultsPanel::follow_selection);
-  connect(filters_, &FilterChips::dropped, this,
-          [this](int n) { search_.drop_filter(filters_->filters().at(n)); });
   connect(durations_, &DurationHistogram::brushed, this, &ResultsPanel::filter_by_brush);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) { choose(current.row()); });
@@ -90,7 +89,7 @@ QString ResultsPanel::headline() const {
 }
 
 void ResultsPanel::show_query() {
-  filters_->set_filters(search_.filters());
+  show_filters();
   headline_->set_text(headline());
   DurationRange limits{0, std::numeric_limits<double>::infinity()};
   for (const SearchTerm& term : search_.query().terms) {
@@ -107,6 +106,29 @@ void ResultsPanel::show_query() {
   const bool is_limited =
       std::any_of(search_.query().terms.begin(), search_.query().terms.end(), is_limit);
   durations_->set_brush(is_limited && !bins.empty() ? std::optional(limits) : std::nullopt);
+}
+
+void ResultsPanel::show_filters() {
+  const QStringList filters = search_.filters();
+  while (filters_->count() > static_cast<int>(filters.size())) {
+    QLayoutItem* const last = filters_->takeAt(filters_->count() - 1);
+    last->widget()->hide();
+    last->widget()->deleteLater();
+    delete last;
+  }
+  while (filters_->count() < static_cast<int>(filters.size())) {
+    auto* chip = new QPushButton(this);
+    chip->setProperty("chip", true);
+    chip->setToolTip(tr("Drop this filter"));
+    connect(chip, &QPushButton::clicked, this,
+            [this, chip] { search_.drop_filter(chip->accessibleName()); });
+    filters_->addWidget(chip);
+  }
+  for (int n = 0; n < filters.size(); ++n) {
+    auto* chip = static_cast<QPushButton*>(filters_->itemAt(n)->widget());
+    chip->setAccessibleName(filters[n]);
+    chip->setText(filters[n] + QStringLiteral("  ×"));
+  }
 }
 
 void ResultsPanel::show_result() {

@@ -6,11 +6,12 @@
 
 #include "gui/views/inspector/search.hpp"
 
+class QHBoxLayout;
+
 namespace foreshard::gui {
 
 class DataTable;
 class DurationHistogram;
-class FilterChips;
 class ResultsModel;
 class TextLabel;
 
@@ -23,7 +24,6 @@ class ResultsPanel : public QWidget {
   QString headline() const;  // "33 found", or the sentence that nothing was
   DataTable& table() const { return *table_; }
   DurationHistogram& durations() const { return *durations_; }
-  FilterChips& filters() const { return *filters_; }
 
  Q_SIGNALS:
   void zoom_asked();  // to the selected event: Enter, or a double click
@@ -31,6 +31,7 @@ class ResultsPanel : public QWidget {
 
  private:
   void show_query();
+  void show_filters();
   void show_result();
   void follow_selection();
   void choose(int row);
@@ -40,7 +41,7 @@ class ResultsPanel : public QWidget {
   Search& search_;
   ResultsModel* model_;
   TextLabel* headline_;
-  FilterChips* filters_;
+  QHBoxLayout* filters_;  // a button for each, which drops it
   DataTable* table_;
   DurationHistogram* durations_;
 };

@@ -2,23 +2,17 @@
 // the selected block.
 #pragma once
 
-#include <QPushButton>
-#include <QWidget>
 #include <memory>
 #include <vector>
 
 #include "gui/models/memory/rank_memory.hpp"
-#include "gui/views/base/choice_list.hpp"
-#include "gui/views/base/fact_list.hpp"
-#include "gui/views/base/number_label.hpp"
-#include "gui/views/base/segmented_control.hpp"
-#include "gui/views/base/share_bar.hpp"
-#include "gui/views/base/text_label.hpp"
+#include "gui/views/base/choices.hpp"
+#include "gui/views/base/side_panel.hpp"
 #include "gui/views/memory/owner_tree.hpp"
 
 namespace foreshard::gui {
 
-class MemoryInspector : public QWidget {
+class MemoryInspector : public SidePanel {
   Q_OBJECT
  public:
   explicit MemoryInspector(QWidget* parent = nullptr);
@@ -29,7 +23,7 @@ class MemoryInspector : public QWidget {
                    std::shared_ptr<const MomentOfRank> moment, const QString& time);
   // `alive`: "255.4 ms – 298.3 ms". Null: no block is selected.
   void show_block(traces::MemoryEventPointer allocation, const QString& alive);
-  QString as_text() const;
+  QString as_text() const override;  // with the owners, and what is allocated to the byte
 
   OwnerTree& owners() { return *tree_; }
   SegmentedControl& owners_by() { return *by_; }
@@ -45,11 +39,8 @@ class MemoryInspector : public QWidget {
 
   std::shared_ptr<const RankMemory> memory_;
   std::shared_ptr<const MomentOfRank> moment_;
-  TextLabel *time_, *where_, *reserved_, *owners_title_, *block_title_, *block_name_;
-  ChoiceList* ranks_;
-  NumberLabel* allocated_;
-  ShareBar* bar_;
-  FactList *categories_, *block_;
+  std::vector<int> ranks_;
+  int rank_ = 0;
   SegmentedControl* by_;
   OwnerTree* tree_;
   QPushButton *ask_, *copy_;

@@ -9,7 +9,7 @@
 #include "gui/models/session/sentences.hpp"
 #include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/text_label.hpp"
+#include "gui/views/base/labels.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -44,9 +44,7 @@ PartBar::PartBar(QWidget* parent)
   const auto add_words = [&](qsizetype from, qsizetype to) {
     const QString words = question.mid(from, to - from).trimmed();
     if (words.isEmpty()) return;
-    auto* label = new TextLabel(Text::body, Role::text, this);
-    label->set_text(words);
-    row->addWidget(label);
+    row->addWidget(new TextLabel(Text::body, Role::text, words, this));
   };
   qsizetype from = 0;
   const std::array<std::pair<QString, QSpinBox*>, 2> places{

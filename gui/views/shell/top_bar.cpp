@@ -2,29 +2,44 @@
 
 #include <QHBoxLayout>
 #include <QPushButton>
-#include <utility>
 
 #include "gui/paint/fonts.hpp"
-#include "gui/paint/mark.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/inspector/search_field.hpp"
+#include "gui/views/base/choices.hpp"
+#include "gui/views/inspector/search.hpp"
 #include "gui/views/shell/document_chips.hpp"
-#include "gui/views/shell/view_tabs.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 constexpr int kMarkWidth = 16;
 
+// The program's mark: three bars, a whole one and shards of it.
+void draw_mark(QPainter& painter, const QRectF& box, QColor colour) {
+  const double unit = box.width() / 14;
+  QColor pale = colour;
+  pale.setAlphaF(0.55F);
+  painter.fillRect(QRectF(box.left(), box.top(), 4 * unit, box.height()), colour);
+  painter.fillRect(QRectF(box.left() + 5 * unit, box.top(), 4 * unit, box.height() * 0.62), colour);
+  painter.fillRect(
+      QRectF(box.left() + 5 * unit, box.top() + box.height() * 0.7, 4 * unit, box.height() * 0.3),
+      pale);
+  painter.fillRect(QRectF(box.left() + 10 * unit, box.top(), 4 * unit, box.height() * 0.3), pale);
+  painter.fillRect(QRectF(box.left() + 10 * unit, box.top() + box.height() * 0.38, 4 * unit,
+                          box.height() * 0.62),
+                   colour);
+}
+
 }  // namespace
 
-TopBar::TopBar(Session& session, Search& search, std::vector<QString> views, QWidget* parent)
+TopBar::TopBar(Session& session, Search& search, const QStringList& views, QWidget* parent)
     : PaintedWidget(parent),
-      tabs_(new ViewTabs(std::move(views), this)),
+      tabs_(new SegmentedControl(views, this, SegmentedControl::Look::underlined)),
       chips_(new DocumentChips(session, this)),
       search_(new SearchField(search, this)),
       help_(new QPushButton(QStringLiteral("?"), this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  tabs_->setAccessibleName(tr("Views"));
   help_->setAccessibleName(tr("Keys"));
   help_->setToolTip(tr("All keys"));
   help_->setFixedWidth(34);

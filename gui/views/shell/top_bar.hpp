@@ -12,14 +12,14 @@ namespace foreshard::gui {
 class DocumentChips;
 class Search;
 class SearchField;
-class ViewTabs;
+class SegmentedControl;
 
 class TopBar : public PaintedWidget {
   Q_OBJECT
  public:
-  TopBar(Session& session, Search& search, std::vector<QString> views, QWidget* parent = nullptr);
+  TopBar(Session& session, Search& search, const QStringList& views, QWidget* parent = nullptr);
 
-  ViewTabs& tabs() const { return *tabs_; }
+  SegmentedControl& tabs() const { return *tabs_; }
   DocumentChips& chips() const { return *chips_; }
   SearchField& search() const { return *search_; }
   QPushButton& help() const { return *help_; }
@@ -30,7 +30,7 @@ class TopBar : public PaintedWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  ViewTabs* tabs_;
+  SegmentedControl* tabs_;
   DocumentChips* chips_;
   SearchField* search_;
   QPushButton* help_;

@@ -12,7 +12,7 @@
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/choices.hpp"
 #include "gui/views/what_if/answer_figures.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
 #include "models/question/question_json.hpp"
@@ -75,16 +75,16 @@ void WhatIfView::lay_out() {
   left_ = new QVBoxLayout();
   left_->setSpacing(12);
   left_->addWidget(memory_, 5);
+  const auto head = [this](const QString& title, const QString& note) {
+    auto* row = new QHBoxLayout();
+    row->setSpacing(12);
+    row->addWidget(new TextLabel(Text::strong, Role::text, title, this));
+    row->addWidget(new TextLabel(Text::secondary, Role::text2, note, this), 1);
+    left_->addLayout(row);
+  };
+  head(tr("Variants"), tr("P pins the present one, Delete drops a pin"));
   left_->addWidget(variants_);
-  auto* heading = new TextLabel(Text::strong, Role::text, this);
-  heading->set_text(tr("One change away"));
-  auto* note = new TextLabel(Text::secondary, Role::text2, this);
-  note->set_text(tr("every key moved by one notch from Now"));
-  auto* over_table = new QHBoxLayout();
-  over_table->setSpacing(12);
-  over_table->addWidget(heading);
-  over_table->addWidget(note, 1);
-  left_->addLayout(over_table);
+  head(tr("One change away"), tr("every key moved by one notch from Now"));
   left_->addWidget(neighbours_, 4);
   right_ = new QVBoxLayout();
   right_->setSpacing(12);
@@ -97,20 +97,13 @@ void WhatIfView::lay_out() {
   columns_->setSpacing(0);
   columns_->addLayout(left_, 61);
   columns_->addLayout(right_, 44);
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidget(plots);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->viewport()->setAutoFillBackground(false);
-  plots->setAutoFillBackground(false);
-  plots_ = scroll;
+  plots_ = scrolled(plots);
   auto* answer = new QVBoxLayout();
   answer->setSpacing(0);
   answer->addWidget(sentence_);
   answer->addWidget(figures_);
   answer->addSpacing(8);
-  answer->addWidget(scroll, 1);
+  answer->addWidget(plots_, 1);
   answer->addStretch();
   auto* all = new QHBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
@@ -165,9 +158,7 @@ QWidget* WhatIfView::sweep_choices() {
   };
   connect(first, qOverload<int>(&QComboBox::activated), this, take);
   connect(second, qOverload<int>(&QComboBox::activated), this, take);
-  auto* label = new TextLabel(Text::secondary, Role::text2, bar);
-  label->set_text(tr("Sweep"));
-  layout->addWidget(label);
+  layout->addWidget(new TextLabel(Text::secondary, Role::text2, tr("Sweep"), bar));
   layout->addWidget(first, 1);
   layout->addWidget(second, 1);
   return bar;

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "gui/models/what_if/what_if.hpp"
+#include "gui/views/base/choices.hpp"
 #include "gui/views/base/figure_strip.hpp"
-#include "gui/views/base/segmented_control.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/view.hpp"
 #include "gui/views/what_if/memory_overlay.hpp"

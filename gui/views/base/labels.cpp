@@ -1,9 +1,11 @@
-#include "gui/views/base/paragraph.hpp"
+#include "gui/views/base/labels.hpp"
 
 #include <QPainter>
 #include <QRegularExpression>
+#include <QScrollArea>
+#include <cmath>
 
-#include "gui/paint/fonts.hpp"
+#include "gui/paint/figures.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
@@ -17,6 +19,52 @@ QString breakable(const QString& text) {
 }
 
 }  // namespace
+
+TextLabel::TextLabel(Text size, Role role, QWidget* parent)
+    : PaintedWidget(parent), size_(size), role_(role) {}
+
+TextLabel::TextLabel(Text size, Role role, const QString& text, QWidget* parent)
+    : TextLabel(size, role, parent) {
+  set_text(text);
+}
+
+void TextLabel::set_text(const QString& text) {
+  if (text == text_) return;
+  text_ = text;
+  setAccessibleName(text);
+  updateGeometry();
+  update();
+}
+
+void TextLabel::set_role(Role role) {
+  if (role == role_) return;
+  role_ = role;
+  update();
+}
+
+void TextLabel::set_alignment(Qt::Alignment alignment) {
+  alignment_ = alignment;
+  update();
+}
+
+QSize TextLabel::sizeHint() const {
+  const QFont shown = gui::font(size_);
+  return {static_cast<int>(std::ceil(figure_width(shown, text_))) + 1,
+          static_cast<int>(std::ceil(QFontMetricsF(shown).height()))};
+}
+
+QSize TextLabel::minimumSizeHint() const {
+  return {0, sizeHint().height()};
+}
+
+void TextLabel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setFont(gui::font(size_));
+  painter.setPen(theme()[isEnabled() ? role_ : Role::text3]);
+  const QString shown = elided_figure(painter.font(), text_, width());
+  setToolTip(shown == text_ ? QString() : text_);
+  draw_figure(painter, rect(), alignment_, shown);
+}
 
 Paragraph::Paragraph(Frame frame, Role role, QWidget* parent)
     : QLabel(parent), frame_(frame), role_(role) {
@@ -50,6 +98,17 @@ void Paragraph::paintEvent(QPaintEvent* event) {
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
   }
   QLabel::paintEvent(event);
+}
+
+QScrollArea* scrolled(QWidget* content) {
+  auto* const area = new QScrollArea;
+  area->setWidget(content);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->viewport()->setAutoFillBackground(false);
+  content->setAutoFillBackground(false);
+  return area;
 }
 
 }  // namespace foreshard::gui
