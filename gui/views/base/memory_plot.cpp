@@ -8,6 +8,7 @@
 
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
+#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
@@ -229,11 +230,8 @@ void MemoryPlot::paint_reserved_line(QPainter& painter, const QRectF& area,
 void MemoryPlot::paint_capacity_line(QPainter& painter, const QRectF& area) const {
   if (!capacity) return;
   painter.save();
-  QPen pen(theme()[Role::error], 1.2);
-  pen.setDashPattern({5 / 1.2, 3 / 1.2});
-  painter.setPen(pen);
   const double y = std::round(y_of(*capacity, area)) + 0.5;
-  painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+  draw_limit(painter, {area.left(), y}, {area.right(), y});
   painter.restore();
 }
 

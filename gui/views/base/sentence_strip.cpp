@@ -97,6 +97,7 @@ void ProgressHairline::paintEvent(QPaintEvent*) {
 SentenceStrip::SentenceStrip(QWidget* parent)
     : PaintedWidget(parent), progress_(new ProgressHairline(this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  connect(&Appearance::instance(), &Appearance::changed, this, [this] { resizeEvent(nullptr); });
 }
 
 void SentenceStrip::set_sentence(Sentence sentence) {
@@ -184,9 +185,10 @@ void SentenceStrip::paintEvent(QPaintEvent*) {
 
 void SentenceStrip::resizeEvent(QResizeEvent*) {
   if (aside_ == nullptr) return;
-  const QSize size = aside_->sizeHint().boundedTo({kAsideWidth - 2 * kPadding, height()});
-  aside_->setGeometry(width() - kAsideWidth + kPadding, (height() - size.height()) / 2,
-                      kAsideWidth - 2 * kPadding, size.height());
+  const int wide = scaled(kAsideWidth);
+  const QSize size = aside_->sizeHint().boundedTo({wide - 2 * kPadding, height()});
+  aside_->setGeometry(width() - wide + kPadding, (height() - size.height()) / 2,
+                      wide - 2 * kPadding, size.height());
 }
 
 }  // namespace foreshard::gui

@@ -1,7 +1,7 @@
 // The answer above a view in words: a mark of state, a headline that begins in bold, and below it
 // why. Where it is narrow one of the two takes a second line; what is too long even so is in the
 // tooltip.
-// A control, such as a choice of clocks, may stand at its right end, 320 wide.
+// A control, such as a choice of clocks, may stand at its right end, as wide as an inspector.
 #pragma once
 
 #include <QStringList>

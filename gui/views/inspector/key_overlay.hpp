@@ -8,6 +8,7 @@
 #include <QPointer>
 #include <vector>
 
+#include "gui/views/base/painted_widget.hpp"
 #include "gui/views/base/view.hpp"
 
 class QAction;

@@ -4,8 +4,10 @@
 #include <QHeaderView>
 #include <QItemSelectionModel>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -34,16 +36,13 @@ ChangesPanel::ChangesPanel(QWidget* parent)
       note_(new TextLabel(Text::secondary, Role::text2)),
       close_(new QPushButton(tr("Show blocks"))),
       table_(new DataTable),
-      plot_(new ReservedPlot),
+      plot_(new BytePlot(tr("Over its requests"), tr("reserved"), BytePlot::Along::events,
+                         {320, 120})),
       finding_(
           this, [this](MemoryChanges changes) { show_changes(std::move(changes)); },
           [this] { Q_EMIT busy_changed(); }),
       replaying_(
-          this,
-          [this](Curves curves) {
-            plot_->show_steps(std::move(curves.before), std::move(curves.after),
-                              changes_.history->events.size(), changes_.history->capacity);
-          },
+          this, [this](const Curves& curves) { show_curves(curves); },
           [this] { Q_EMIT busy_changed(); }) {
   setAccessibleName(tr("What would lower the memory"));
   table_->setAccessibleName(tr("Changes"));
@@ -125,6 +124,25 @@ void ChangesPanel::show_curves_of(int row) {
   replaying_.request([history = changes_.history, settings = change.settings] {
     return Curves{replayed_reserved(*history, ""), replayed_reserved(*history, settings)};
   });
+}
+
+void ChangesPanel::show_curves(const Curves& curves) {
+  const auto of = [&](const ReservedSteps& steps, const QString& badge, const StepPen& pen) {
+    const auto events = static_cast<std::int64_t>(changes_.history->events.size());
+    ByteCurve curve{badge, {}, std::max<std::int64_t>(events, 1), pen};
+    for (const auto& [event, bytes] : steps) {
+      curve.points.emplace_back(static_cast<std::int64_t>(event), bytes);
+    }
+    return curve;
+  };
+  const auto& capacity = changes_.history->capacity;
+  std::vector<ByteLevel> levels;
+  if (capacity) {
+    levels.push_back({tr("capacity: %1").arg(bytes_figure(*capacity).text()), *capacity, true});
+  }
+  plot_->show_curves({of(curves.after, tr("after the change"), {theme()[Role::ink], 2, 4, 3}),
+                      of(curves.before, tr("before"), {theme()[Role::text3], 1.6})},
+                     std::move(levels));
 }
 
 }  // namespace foreshard::gui

@@ -8,9 +8,9 @@
 
 #include "gui/models/base/newest_result.hpp"
 #include "gui/models/memory/memory_changes.hpp"
+#include "gui/views/base/byte_plot.hpp"
 #include "gui/views/base/data_table.hpp"
 #include "gui/views/base/labels.hpp"
-#include "gui/views/memory/reserved_plot.hpp"
 
 namespace foreshard::gui {
 
@@ -38,13 +38,14 @@ class ChangesPanel : public QWidget {
 
   void show_changes(MemoryChanges changes);
   void show_curves_of(int row);
+  void show_curves(const Curves& curves);
 
   MemoryChanges changes_;
   bool is_asked_ = false;
   TextLabel *title_, *note_;
   QPushButton* close_;
   DataTable* table_;
-  ReservedPlot* plot_;
+  BytePlot* plot_;
   NewestResult<MemoryChanges> finding_;
   NewestResult<Curves> replaying_;
 };

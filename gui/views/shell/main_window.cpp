@@ -28,15 +28,13 @@
 #include "gui/views/inspector/search.hpp"
 #include "gui/views/inspector/tables_panel.hpp"
 #include "gui/views/memory/memory_view.hpp"
-#include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/ending_signals.hpp"
 #include "gui/views/shell/inspector_overlay.hpp"
 #include "gui/views/shell/notice_bar.hpp"
-#include "gui/views/shell/part_bar.hpp"
-#include "gui/views/shell/picture.hpp"
 #include "gui/views/shell/status_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
+#include "gui/views/shell/unattended.hpp"
 #include "gui/views/shell/window_actions.hpp"
 #include "gui/views/timeline/timeline_view.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
@@ -386,10 +384,10 @@ QList<QAction*> MainWindow::commands_of_view() {
   for (const KeyHelp& help : view->keys()) {
     const QKeySequence key(help.keys);
     if (key.count() != 1 || key[0].key() == Qt::Key_unknown || key[0].key() == 0) continue;
-    if (key.toString() != help.keys) continue;  // several keys, or words
+    if (key.toString() != help.keys || actions_->has_key(key)) continue;  // several keys, or words
     auto* command = new QAction(tr("%1: %2").arg(view->title(), help.action), this);
     command->setShortcut(key);
-    connect(command, &QAction::triggered, view, [this, view, key] { press(*view, key); });
+    connect(command, &QAction::triggered, view, [view, key] { press(*view, key); });
     view_commands_ << command;
   }
   return view_commands_;

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "gui/models/base/colour_role.hpp"
+#include "gui/models/session/part_offer.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 class QHBoxLayout;
 class QPushButton;
+class QSpinBox;
 
 namespace foreshard::gui {
 
@@ -50,6 +52,39 @@ class NoticeBar : public PaintedWidget {
   double progress_ = -1;
   QHBoxLayout* row_;
   std::vector<QPushButton*> buttons_;
+};
+
+// A line under the top bar that asks which steps of a recording are to be opened, where all of it
+// would take more memory than is free, or where somebody wants some of it only.
+class TextLabel;
+
+class PartBar : public PaintedWidget {
+  Q_OBJECT
+ public:
+  explicit PartBar(QWidget* parent = nullptr);
+
+  // Of an offer with steps. Shows itself.
+  void ask(const PartOffer& offer);
+
+  QSize sizeHint() const override;
+  QSpinBox& first() const { return *first_; }
+  QSpinBox& last() const { return *last_; }
+  QPushButton& open_part() const { return *open_part_; }
+  QPushButton& open_all() const { return *open_all_; }
+
+ Q_SIGNALS:
+  void part_wanted(const std::string& path, foreshard::traces::StepRange steps);
+  void all_wanted(const std::string& path);
+  void answered();  // in whichever way
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  PartOffer offer_;
+  TextLabel* too_large_;
+  QSpinBox *first_, *last_;
+  QPushButton *open_part_, *open_all_;
 };
 
 }  // namespace foreshard::gui

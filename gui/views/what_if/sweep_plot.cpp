@@ -15,6 +15,7 @@
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
+#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/paint/time_ticks.hpp"
 #include "gui/views/what_if/variant.hpp"
@@ -289,10 +290,7 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   QColor fill = t[Role::error];
   fill.setAlphaF(0.08F);
   painter.fillRect(QRectF(QPointF(x, box.top()), box.bottomRight()), fill);
-  QPen pen(t[Role::error], 1.2);
-  pen.setDashPattern({5, 3});
-  painter.setPen(pen);
-  painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()));
+  draw_limit(painter, {x, box.top()}, {x, box.bottom()});
 }
 
 void SweepPlot::paint_front(QPainter& painter) const {
@@ -379,7 +377,7 @@ void SweepPlot::paint_variants(QPainter& painter) const {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme()[Role::text2], variants[n]->place == 0 ? 2 : 1));
     painter.drawEllipse(variant_centre(*variants[n]), 8, 8);
-    draw_badge(painter, badges[n].center(), *variants[n]);
+    draw_badge(painter, badges[n].center(), variants[n]->letter, pen_of(*variants[n]).colour);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <QSlider>
 #include <QStringList>
+#include <QWheelEvent>
 #include <QWidget>
 #include <string>
 #include <vector>

@@ -9,6 +9,7 @@
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
+#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
@@ -29,7 +30,8 @@ class VariantDelegate : public QStyledItemDelegate {
     const Variant& variant = table_.variant(index.row());
     const QPointF middle = QRectF(option.rect).center();
     if (index.column() == VariantsTable::kBadge) {
-      draw_badge(*painter, {8 + badge_width(variant.letter) / 2, middle.y()}, variant);
+      draw_badge(*painter, {8 + badge_width(variant.letter) / 2, middle.y()}, variant.letter,
+                 pen_of(variant).colour);
     } else {
       paint_bar(*painter, *variant.outcome,
                 QRectF(option.rect.left(), middle.y() - 4, option.rect.width() - kCellMargin, 8));

@@ -8,7 +8,6 @@
 
 #include "gui/views/base/data_table.hpp"
 #include "gui/views/inspector/duration_histogram.hpp"
-#include "gui/views/inspector/results_model.hpp"
 #include "gui/views/inspector/results_panel.hpp"
 #include "tests/gui/inspector/recording.hpp"
 

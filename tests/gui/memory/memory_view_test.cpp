@@ -169,12 +169,18 @@ TEST_F(MemoryViewTest, ABlockOfTheMapIsSelectedByAClick) {
 TEST_F(MemoryViewTest, OwnersOpenAndCloseByMouseAndKeys) {
   show_random();
   OwnerTree& owners = inspector().owners();
-  const int rows = owners.rows();
+  const qsizetype rows = owners.shown_rows().size();
   ASSERT_GT(rows, 1);
-  QTest::mouseClick(&owners, Qt::LeftButton, {}, owners.row_centre(0));
-  EXPECT_LT(owners.rows(), rows);  // the largest group was open
+  QTest::mouseClick(owners.viewport(), Qt::LeftButton, {},
+                    owners.visualItemRect(owners.topLevelItem(0)).center());
+  EXPECT_LT(owners.shown_rows().size(), rows);  // the largest group was open
   QTest::keyClick(&owners, Qt::Key_Return);
-  EXPECT_EQ(owners.rows(), rows);
+  EXPECT_EQ(owners.shown_rows().size(), rows);
+  QTest::keyClick(&owners, Qt::Key_Left);
+  EXPECT_LT(owners.shown_rows().size(), rows);
+  QTest::keyClick(&owners, Qt::Key_Right);
+  EXPECT_EQ(owners.shown_rows().size(), rows);
+  EXPECT_EQ(owners.height(), owners.visualItemRect(owners.shown_rows().back()).bottom() + 1);
   QTest::keyClick(&inspector().owners_by(), Qt::Key_Right);
   EXPECT_EQ(inspector().owners_by().current(), 1);
   EXPECT_NE(inspector().as_text().indexOf(QStringLiteral("matmul")), -1);

@@ -8,7 +8,6 @@
 #include "gui/views/inspector/results_panel.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/notice_bar.hpp"
-#include "gui/views/shell/part_bar.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
 namespace foreshard::gui {

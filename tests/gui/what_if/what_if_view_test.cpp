@@ -135,7 +135,7 @@ TEST_F(WhatIfViewTest, EveryWidgetThatTakesTheKeyboardIsNamed) {
 
 TEST_F(WhatIfViewTest, NothingIsCutOffOrLiesOverAnotherInASmallWindow) {
   const auto* figures = view.findChild<FigureStrip*>();
-  const std::vector<QWidget*> parts{view.findChild<MemoryOverlay*>(), &view.variants(),
+  const std::vector<QWidget*> parts{view.findChild<BytePlot*>(), &view.variants(),
                                     &view.neighbours(), view.findChild<StepBars*>(), &view.sweep()};
   for (const QSize size : {QSize(1000, 580), QSize(1200, 700), QSize(1600, 956)}) {
     view.resize(size);
