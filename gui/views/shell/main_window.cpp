@@ -238,9 +238,9 @@ void MainWindow::connect_actions() {
   connect(timeline_, &TimelineView::search_left, this, [this] { search_.set_text({}); });
   connect(a.critical_path, &QAction::toggled, this, [this](bool shows) {
     timeline_->show_critical_path(shows);
-    remembered_.set_critical_path(shows);
+    remembered_.set(kCriticalPath, shows);
   });
-  a.critical_path->setChecked(remembered_.critical_path());
+  a.critical_path->setChecked(remembered_.get(kCriticalPath));
   connect(a.align_steps, &QAction::toggled, this,
           [this](bool aligns) { session_.align_by(aligns ? AlignBy::step : AlignBy::clock); });
   connect(results_, &ResultsPanel::zoom_asked, this, &MainWindow::fit_selection);
@@ -292,16 +292,16 @@ void MainWindow::connect_appearance() {
   connect(actions_->usual, &QAction::triggered, this, [this] { set_text_scale(1); });
   connect(actions_->less_motion, &QAction::triggered, this, [this](bool less) {
     Appearance::instance().set_less_motion(less);
-    remembered_.set_less_motion(less);
+    remembered_.set(kLessMotion, less);
   });
   actions_->less_motion->setChecked(appearance.has_less_motion());
 }
 
 void MainWindow::take_remembered_appearance() {
   Appearance& appearance = Appearance::instance();
-  actions_->less_motion->setChecked(remembered_.less_motion());
-  appearance.set_less_motion(remembered_.less_motion());
-  appearance.set_text_scale(remembered_.text_scale());
+  actions_->less_motion->setChecked(remembered_.get(kLessMotion));
+  appearance.set_less_motion(remembered_.get(kLessMotion));
+  appearance.set_text_scale(remembered_.get(kTextScale));
   choose_theme(remembered_.theme());
 }
 
@@ -314,7 +314,7 @@ void MainWindow::choose_theme(ThemeChoice choice) {
 
 void MainWindow::set_text_scale(double scale) {
   Appearance::instance().set_text_scale(scale);
-  remembered_.set_text_scale(Appearance::instance().text_scale());
+  remembered_.set(kTextScale, Appearance::instance().text_scale());
 }
 
 void MainWindow::connect_session() {
@@ -480,16 +480,17 @@ void MainWindow::show_inspector(bool shows) {
 
 void MainWindow::remember_layout() {
   const bool is_wanted = is_narrow_ ? is_inspector_wanted_ : actions_->inspector->isChecked();
-  remembered_.set_shows_inspector(is_wanted);
-  remembered_.set_window(saveGeometry(), saveState());
+  remembered_.set(kShowsInspector, is_wanted);
+  remembered_.set(kGeometry, saveGeometry());
+  remembered_.set(kLayout, saveState());
 }
 
 void MainWindow::restore_layout() {
-  if (!restoreGeometry(remembered_.geometry())) {
+  if (!restoreGeometry(remembered_.get(kGeometry))) {
     resize(kFirstSize.boundedTo(screen()->availableSize() * kShareOfScreen));
   }
-  if (!remembered_.layout().isEmpty()) restoreState(remembered_.layout());
-  is_inspector_wanted_ = remembered_.shows_inspector();
+  if (!remembered_.get(kLayout).isEmpty()) restoreState(remembered_.get(kLayout));
+  is_inspector_wanted_ = remembered_.get(kShowsInspector);
   if (!is_narrow_) actions_->inspector->setChecked(is_inspector_wanted_);
   actions_->float_inspector->setChecked(inspector_dock_->isFloating());
   actions_->results->setChecked(!results_dock_->isHidden());
@@ -507,8 +508,8 @@ void MainWindow::place_inspector(bool is_floating) {
 
 // The example that the viewer carries: a measured run and its prediction, compared.
 void MainWindow::greet() {
-  if (!remembered_.is_wanted() || remembered_.was_started_before()) return;
-  remembered_.set_started();
+  if (!remembered_.is_wanted() || remembered_.get(kWasStarted)) return;
+  remembered_.set(kWasStarted, true);
   show_example();
 }
 
