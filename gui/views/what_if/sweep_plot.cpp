@@ -23,7 +23,8 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kRadius = 4.5, kLine = 18, kGap = 16, kTextLeft = 10;
+constexpr double kRadius = 4.5;
+constexpr std::size_t kSweepShapes = 8;  // of more values the first shape comes again
 
 // Corners at equal angles, the first one above the centre; every second one `inner` of the way out.
 QPolygonF corners(QPointF centre, int count, double radius, double turn = 0, double inner = 1) {
@@ -125,8 +126,7 @@ std::vector<double> ticks_between(double least, double most, int count) {
   return ticks;
 }
 
-}  // namespace
-
+// A shape of its own for each value of the first key, filled where no other plan beats it.
 void draw_sweep_mark(QPainter& painter, QPointF centre, std::size_t value, bool is_filled) {
   constexpr double half_turn = std::numbers::pi;
   painter.setPen(QPen(theme()[Role::text2], 1.4));
@@ -145,30 +145,7 @@ void draw_sweep_mark(QPainter& painter, QPointF centre, std::size_t value, bool 
   }
 }
 
-SweepLegend::SweepLegend(const QStringList& values, QPointF top_left, double width) {
-  const QFont font = gui::font(Text::secondary);
-  QPointF at = top_left;
-  for (const QString& value : values) {
-    const double room = kTextLeft + kRadius + figure_width(font, value) + kGap;
-    if (at.x() > top_left.x() && at.x() + room - kGap > top_left.x() + width) {
-      at = {top_left.x(), at.y() + kLine};
-    }
-    entries_.push_back({at + QPointF(6, kLine / 2), value});
-    at.rx() += room;
-  }
-  if (!entries_.empty()) height_ = at.y() + kLine - top_left.y();
-}
-
-void SweepLegend::paint(QPainter& painter) const {
-  painter.setFont(gui::font(Text::secondary));
-  for (std::size_t n = 0; n < entries_.size(); ++n) {
-    const auto& [mark, text] = entries_[n];
-    draw_sweep_mark(painter, mark, n, true);
-    painter.setPen(theme()[Role::text2]);
-    draw_figure(painter, QRectF(mark.x() + kTextLeft, mark.y() - kLine / 2, 0, kLine),
-                Qt::AlignLeft, text);
-  }
-}
+}  // namespace
 
 SweepPlot::SweepPlot(QWidget* parent) : PaintedWidget(parent) {
   setAccessibleName(tr("Sweep"));
@@ -200,8 +177,13 @@ void SweepPlot::resizeEvent(QResizeEvent*) {
 
 void SweepPlot::place_legend() {
   if (surroundings_ == nullptr) return;
-  const auto& values = surroundings_->sweep.first_values;
-  legend_ = SweepLegend(QStringList(values.begin(), values.end()), {0, 26}, width());
+  std::vector<LegendItem> entries;
+  for (const QString& value : surroundings_->sweep.first_values) {
+    entries.push_back({value, 12, [n = entries.size()](QPainter& painter, QPointF centre) {
+                         draw_sweep_mark(painter, centre, n, true);
+                       }});
+  }
+  legend_ = Legend(entries, {0, static_cast<double>(scaled(26))}, width());
 }
 
 void SweepPlot::measure() {
