@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "gui/paint/theme.hpp"
+
 namespace foreshard::gui {
 namespace {
 
@@ -56,6 +58,13 @@ double walk(const QFont& font, const QString& text, const Visit& visit) {
   return x;
 }
 
+constexpr double kUnitGap = 4;
+constexpr double kNoteGap = 8;
+
+Text unit_size(Text size) {
+  return size == Text::key_figure ? Text::title : Text::value;
+}
+
 }  // namespace
 
 double figure_width(const QFont& font, const QString& text) {
@@ -87,6 +96,34 @@ QString elided_figure(const QFont& font, const QString& text, double width) {
   while (!shown.isEmpty() && figure_width(font, shown + ellipsis) > width) shown.chop(1);
   while (shown.endsWith(QLatin1Char(' ')) || shown.endsWith(QLatin1Char('.'))) shown.chop(1);
   return shown.isEmpty() ? shown : shown + ellipsis;
+}
+
+double number_width(Text size, const Figure& figure, const QString& note) {
+  double width = figure_width(font(size), figure.number);
+  if (!figure.unit.isEmpty()) width += kUnitGap + figure_width(font(unit_size(size)), figure.unit);
+  if (!note.isEmpty()) width += kNoteGap + figure_width(font(Text::secondary), note);
+  return width;
+}
+
+double draw_number(QPainter& painter, QPointF baseline_left, Text size, const Figure& figure,
+                   const QString& note, Role note_role, Role role) {
+  double x = baseline_left.x();
+  const auto draw = [&](Text text_size, const QString& text, Role text_role) {
+    painter.setFont(font(text_size));
+    painter.setPen(theme()[text_role]);
+    draw_figure_at(painter, {x, baseline_left.y()}, text);
+    x += figure_width(painter.font(), text);
+  };
+  draw(size, figure.number, role);
+  if (!figure.unit.isEmpty()) {
+    x += kUnitGap;
+    draw(unit_size(size), figure.unit, role);
+  }
+  if (!note.isEmpty()) {
+    x += kNoteGap;
+    draw(Text::secondary, note, note_role);
+  }
+  return x;
 }
 
 }  // namespace foreshard::gui

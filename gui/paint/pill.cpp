@@ -64,6 +64,41 @@ void draw_state(QPainter& painter, QPointF centre, Role state) {
   painter.restore();
 }
 
+double badge_width(const QString& letter) {
+  return std::max(18.0, figure_width(font(Text::secondary_strong), letter) + 14);
+}
+
+void draw_badge(QPainter& painter, QPointF centre, const QString& letter, QColor fill) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  const double wide = badge_width(letter);
+  const QRectF box(centre.x() - wide / 2, centre.y() - kBadgeHeight / 2, wide, kBadgeHeight);
+  painter.setPen(QPen(theme()[Role::canvas], 1));
+  painter.setBrush(fill);
+  painter.drawRoundedRect(box, kBadgeHeight / 2, kBadgeHeight / 2);
+  painter.setFont(font(Text::secondary_strong));
+  painter.setPen(theme().text_on(fill));
+  painter.drawText(box, Qt::AlignCenter, letter);
+  painter.restore();
+}
+
+void draw_heading(QPainter& painter, QPointF baseline, const QString& title, const QString& about) {
+  painter.setFont(font(Text::strong));
+  painter.setPen(theme()[Role::text]);
+  painter.drawText(baseline, title);
+  const double after = QFontMetricsF(painter.font()).horizontalAdvance(title) + 12;
+  painter.setFont(font(Text::secondary));
+  painter.setPen(theme()[Role::text3]);
+  painter.drawText(baseline + QPointF(after, 0), about);
+}
+
+void draw_limit(QPainter& painter, QPointF from, QPointF to) {
+  QPen pen(theme()[Role::error], 1.2);
+  pen.setDashPattern({5 / 1.2, 3 / 1.2});
+  painter.setPen(pen);
+  painter.drawLine(from, to);
+}
+
 void draw_swatch(QPainter& painter, QPointF centre, QColor colour) {
   painter.fillRect(QRectF(centre.x() - 4, centre.y() - 4, 8, 8), colour);
 }

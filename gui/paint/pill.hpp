@@ -21,6 +21,17 @@ double key_cap_width(const QString& key);
 // State doubled by shape: a dot (ok), a triangle (warn) or a square (error), 8 pixels wide.
 void draw_state(QPainter& painter, QPointF centre, Role state);
 
+// A letter or a word in a rounded box that tells a curve or a row from others.
+constexpr double kBadgeHeight = 18;
+double badge_width(const QString& letter);
+void draw_badge(QPainter& painter, QPointF centre, const QString& letter, QColor fill);
+
+// A title and, in grey, what it is about, on one line from the left.
+void draw_heading(QPainter& painter, QPointF baseline, const QString& title, const QString& about);
+
+// The line of what cannot be exceeded, such as the capacity of a device.
+void draw_limit(QPainter& painter, QPointF from, QPointF to);
+
 void draw_swatch(QPainter& painter, QPointF centre, QColor colour);
 
 // The mark of what is checked, about 8 pixels wide.

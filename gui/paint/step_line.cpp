@@ -66,12 +66,26 @@ void draw_step_line(QPainter& painter, const StepColumns& columns, const StepPen
   });
 }
 
-void fill_below(QPainter& painter, const StepColumns& columns, double bottom, QColor colour) {
+void fill_below(QPainter& painter, const StepColumns& columns, double bottom, const QBrush& brush) {
   each_level(columns.y, [&](std::size_t first, std::size_t last) {
     const double from = columns.left + columns.width * static_cast<double>(first);
     const double wide = columns.width * static_cast<double>(last - first);
-    painter.fillRect(QRectF(from, columns.y[first], wide, bottom - columns.y[first]), colour);
+    painter.fillRect(QRectF(from, columns.y[first], wide, bottom - columns.y[first]), brush);
   });
+}
+
+void fill_between(QPainter& painter, const StepColumns& upper, const StepColumns& lower,
+                  const QBrush& brush) {
+  for (std::size_t first = 0, last = 0; first < upper.y.size(); first = last) {
+    while (last < upper.y.size() && upper.y[last] == upper.y[first] &&
+           lower.y[last] == lower.y[first]) {
+      ++last;
+    }
+    painter.fillRect(
+        QRectF(upper.left + upper.width * static_cast<double>(first), upper.y[first],
+               upper.width * static_cast<double>(last - first), lower.y[first] - upper.y[first]),
+        brush);
+  }
 }
 
 }  // namespace foreshard::gui

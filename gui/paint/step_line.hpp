@@ -3,6 +3,7 @@
 // again at every move of a control.
 #pragma once
 
+#include <QBrush>
 #include <QColor>
 #include <QPainter>
 #include <vector>
@@ -24,6 +25,9 @@ struct StepPen {
 };
 
 void draw_step_line(QPainter& painter, const StepColumns& columns, const StepPen& pen);
-void fill_below(QPainter& painter, const StepColumns& columns, double bottom, QColor colour);
+void fill_below(QPainter& painter, const StepColumns& columns, double bottom, const QBrush& brush);
+// Of the same columns.
+void fill_between(QPainter& painter, const StepColumns& upper, const StepColumns& lower,
+                  const QBrush& brush);
 
 }  // namespace foreshard::gui

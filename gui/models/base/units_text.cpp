@@ -86,6 +86,11 @@ QString signed_text(const Figure& figure, bool is_negative) {
   return (is_negative ? kMinus : QChar(QLatin1Char('+'))) + text;
 }
 
+QString bytes_text(std::int64_t bytes, bool is_difference) {
+  const Figure figure = bytes_figure(bytes);
+  return is_difference ? signed_text(figure, bytes < 0) : figure.text();
+}
+
 QString exact_bytes(std::int64_t bytes) {
   return count_figure(bytes).number + QStringLiteral(" B");
 }

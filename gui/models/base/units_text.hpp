@@ -21,6 +21,7 @@ Figure flops_figure(double operations);                       // TFLOP, GFLOP: d
 Figure count_figure(std::int64_t count);                      // 77,166
 QString percent_text(double fraction, int decimals = 1);      // "2.0 %"
 QString signed_text(const Figure& figure, bool is_negative);  // "+3.0 ms", "−3.0 ms"
+QString bytes_text(std::int64_t bytes, bool is_difference);   // which has a sign
 QString exact_bytes(std::int64_t bytes);                      // "4,202,692,608 B", for tooltips
 
 }  // namespace foreshard::gui

@@ -18,8 +18,8 @@ namespace foreshard::gui {
 using DescribedFigure = std::variant<std::monostate, std::int64_t, double>;  // nothing: unknown
 
 struct Description {
-  std::string question;  // as JSON; empty: there is none
-  QString headline;      // the sentence that the view shows
+  std::string question;                                          // as JSON; empty: there is none
+  QString headline;                                              // the sentence that the view shows
   std::vector<std::pair<std::string, DescribedFigure>> figures;  // by name with the unit
   QStringList warnings;
 

@@ -48,16 +48,16 @@ void FactList::set_facts(std::vector<Fact> facts) {
   }
   facts_ = std::move(facts);
   measure();
-  has_links_ = std::any_of(facts_.begin(), facts_.end(), [](const Fact& f) { return f.is_link; });
+  has_links_ = std::ranges::any_of(facts_, &Fact::is_link);
   setFocusPolicy(has_links_ ? Qt::StrongFocus : Qt::NoFocus);
-  setAccessibleDescription(as_text());
+  setAccessibleDescription(facts_text(facts_));
   updateGeometry();
   update();
 }
 
-QString FactList::as_text() const {
+QString facts_text(const std::vector<Fact>& facts) {
   QStringList lines;
-  for (const Fact& fact : facts_) {
+  for (const Fact& fact : facts) {
     QStringList columns{fact.label, fact.value};
     if (!fact.caption.isEmpty()) columns.prepend(fact.caption);
     if (!fact.note.isEmpty()) columns << fact.note;
@@ -96,7 +96,7 @@ int FactList::row_at(QPointF point) const {
 
 bool FactList::is_link(int row) const {
   return row >= 0 && row < static_cast<int>(facts_.size()) &&
-         facts_[static_cast<std::size_t>(row)].is_link;
+         facts_[static_cast<std::size_t>(row)].is_link();
 }
 
 QSize FactList::sizeHint() const {
@@ -111,7 +111,7 @@ void FactList::draw_row(QPainter& painter, int row) const {
   const Fact& fact = facts_[static_cast<std::size_t>(row)];
   const double top = row_top(row);
   QRectF box(0, top, width(), scaled(20));
-  if (fact.is_link && (row == hovered_ || (row == current_ && hasFocus()))) {
+  if (fact.is_link() && (row == hovered_ || (row == current_ && hasFocus()))) {
     painter.fillRect(box, theme()[Role::hover]);
   }
   if (has_links_) box.adjust(kRingRoom, 0, -kRingRoom, 0);
@@ -141,7 +141,7 @@ void FactList::draw_row(QPainter& painter, int row) const {
   draw_figure(painter, box, Qt::AlignRight, value);
   box.setRight(box.right() - figure_width(painter.font(), value) - kFactGap);
 
-  painter.setFont(gui::font(fact.is_link ? Text::value : Text::body));
+  painter.setFont(gui::font(fact.is_link() ? Text::value : Text::body));
   painter.setPen(theme()[Role::text]);
   draw_figure(painter, box, Qt::AlignLeft, elided_figure(painter.font(), fact.label, box.width()));
 }
@@ -189,8 +189,7 @@ void FactList::keyPressEvent(QKeyEvent* event) {
 
 bool FactList::event(QEvent* event) {
   if (event->type() == QEvent::FocusIn && !is_link(current_)) {
-    const auto first =
-        std::find_if(facts_.begin(), facts_.end(), [](const Fact& f) { return f.is_link; });
+    const auto first = std::ranges::find_if(facts_, &Fact::is_link);
     current_ = first == facts_.end() ? -1 : static_cast<int>(first - facts_.begin());
   }
   if (event->type() != QEvent::ToolTip) return PaintedWidget::event(event);

@@ -5,10 +5,13 @@
 
 #include <QString>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "gui/models/base/colour_role.hpp"
+#include "gui/models/base/selection.hpp"
 #include "gui/views/base/painted_widget.hpp"
+#include "traces/event_list.hpp"
 
 namespace foreshard::gui {
 
@@ -19,10 +22,15 @@ struct Fact {
   std::optional<EventColour> swatch{};  // before the label, and the colour of the bar
   double bar = 0;                       // share of the width; 0: none
   Role value_role = Role::text;
-  bool is_link = false;
+  // Makes the row a link: an event, or the allocation of a block.
+  std::variant<std::monostate, EventId, traces::MemoryEventPointer> leads_to{};
   QString caption{};  // before the label, in a column of its own: "waited for"
   QString tooltip{};
+
+  bool is_link() const { return leads_to.index() != 0; }
 };
+
+QString facts_text(const std::vector<Fact>& facts);  // a line for each, columns separated by tabs
 
 class FactList : public PaintedWidget {
   Q_OBJECT
@@ -31,7 +39,6 @@ class FactList : public PaintedWidget {
 
   void set_facts(std::vector<Fact> facts);
   const std::vector<Fact>& facts() const { return facts_; }
-  QString as_text() const;  // a line for each row, columns separated by tabs
   // A row's centre, for tests and for what is placed beside it.
   QPoint row_centre(int row) const;
 

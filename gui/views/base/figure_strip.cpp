@@ -10,7 +10,6 @@
 
 #include "gui/paint/figures.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/number_label.hpp"
 
 namespace foreshard::gui {
 namespace {

@@ -4,10 +4,11 @@
 #include <QImage>
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
+#include "gui/paint/pill.hpp"
+#include "gui/paint/step_line.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
@@ -15,41 +16,15 @@ namespace {
 
 constexpr double kRoomAbove = 1.08;  // of the highest figure
 
-// Corners of a line of steps; columns before the first event are left out.
-QPolygonF steps_of(const MemoryColumns& columns, double left, double width_each,
-                   const std::function<double(std::size_t)>& y_of_column) {
-  QPolygonF line;
-  for (std::size_t n = 0; n < columns.size(); ++n) {
-    if (columns.samples[n] == MemoryColumns::kNothing) continue;
-    const double x = left + static_cast<double>(n) * width_each, y = y_of_column(n);
-    if (line.isEmpty()) {
-      line << QPointF(x, y);
-    } else if (line.back().y() != y) {
-      line << QPointF(x, line.back().y()) << QPointF(x, y);
-    }
-  }
-  if (!line.isEmpty()) {
-    line << QPointF(left + static_cast<double>(columns.size()) * width_each, line.back().y());
-  }
-  return line;
-}
-
-QPen line_pen(QColor colour, double width, bool is_dashed) {
-  QPen pen(colour, width);
-  pen.setJoinStyle(Qt::MiterJoin);
-  if (is_dashed) pen.setDashPattern({4 / width, 2.5 / width});
-  pen.setCapStyle(Qt::FlatCap);
-  return pen;
-}
-
-// Between two lines of steps.
-void fill_between(QPainter& painter, const QPolygonF& upper, const QPolygonF& lower,
-                  const QBrush& brush) {
-  QPolygonF outline = upper;
-  for (auto point = lower.rbegin(); point != lower.rend(); ++point) outline << *point;
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(brush);
-  painter.drawPolygon(outline);
+// Columns before the first event are left out.
+StepColumns steps_of(const MemoryColumns& columns, double left, double width_each,
+                     const auto& y_of_column) {
+  const auto is_told = [](std::uint32_t sample) { return sample != MemoryColumns::kNothing; };
+  const auto first = static_cast<std::size_t>(std::ranges::find_if(columns.samples, is_told) -
+                                              columns.samples.begin());
+  StepColumns steps{left + width_each * static_cast<double>(first), width_each, {}};
+  for (std::size_t n = first; n < columns.size(); ++n) steps.y.push_back(y_of_column(n));
+  return steps;
 }
 
 struct Place {
@@ -140,21 +115,21 @@ void MemoryPlot::paint_areas(QPainter& painter, const QRectF& area, const TimeAx
   painter.save();
   painter.setClipRect(area, Qt::IntersectClip);
   painter.setRenderHint(QPainter::Antialiasing, false);
-  const auto line_at = [&](const std::function<std::int64_t(std::size_t)>& bytes) {
+  const auto steps = [&](const auto& bytes) {
     return steps_of(shown, area.left(), 1 / ratio,
                     [&](std::size_t n) { return y_of(bytes(n), area); });
   };
   // Under the areas, which hide all but the free part.
-  const auto ground = [](std::size_t) { return std::int64_t{0}; };
-  fill_between(painter, line_at([&](std::size_t n) { return shown.reserved[n]; }), line_at(ground),
-               hatch(theme()[Role::strong_line]));
+  fill_below(painter, steps([&](std::size_t n) { return shown.reserved[n]; }), area.bottom(),
+             hatch(theme()[Role::strong_line]));
   painter.drawImage(area.topLeft(), image);
   for (std::size_t layer = 0; layer < curve->layers().size(); ++layer) {
     if (!curve->layers()[layer].is_from_before) continue;
     const auto top = [&](std::size_t n) { return shown.tops_of(n)[layer]; };
-    const auto bottom = [&](std::size_t n) { return layer == 0 ? 0 : shown.tops_of(n)[layer - 1]; };
-    fill_between(painter, line_at(top), line_at(bottom),
-                 hatch(theme()[curve->layers()[layer].role]));
+    const auto bottom = [&](std::size_t n) {
+      return layer == 0 ? std::int64_t{0} : shown.tops_of(n)[layer - 1];
+    };
+    fill_between(painter, steps(top), steps(bottom), hatch(theme()[curve->layers()[layer].role]));
   }
   painter.restore();
 }
@@ -187,53 +162,35 @@ void MemoryPlot::paint_labels(QPainter& painter, const QRectF& area, const TimeA
   painter.restore();
 }
 
-// As boxes on whole pixels: to stroke a line that goes up and down in every column, in dashes at that,
-// takes longer than a frame has.
-void MemoryPlot::paint_allocated_line(QPainter& painter, const QRectF& area, const TimeAxis& axis,
-                                      QColor colour) const {
-  constexpr double kThickness = 2, kDash = 4, kPeriod = 6.5;
+void MemoryPlot::paint_line(QPainter& painter, const QRectF& area, const TimeAxis& axis,
+                            QColor colour, bool of_reserved) const {
   const MemoryColumns& shown = columns(axis, area.width());
-  const double dash = is_predicted ? kDash : kPeriod;
   painter.save();
   painter.setClipRect(area, Qt::IntersectClip);
   painter.setRenderHint(QPainter::Antialiasing, false);
-  double before = shown.size() > 0 ? y_of(shown.allocated(0), area) : 0;
-  for (std::size_t n = 0; n < shown.size(); ++n) {
-    const double along = static_cast<double>(n), x = area.left() + along;
-    const double y = y_of(shown.allocated(n), area), top = std::min(y, before);
-    if (std::fmod(along, kPeriod) < dash) {
-      painter.fillRect(QRectF(x, y - kThickness / 2, 1, kThickness), colour);
-    }
-    const double bottom = std::max(y, before);
-    const double piece = is_predicted ? kPeriod : bottom - top;
-    for (double at = top; at < bottom; at += piece) {
-      painter.fillRect(
-          QRectF(x, at, kThickness, std::min(is_predicted ? dash : piece, bottom - at)), colour);
-    }
-    before = y;
-  }
+  const auto y_of_column = [&](std::size_t n) {
+    return std::round(y_of(of_reserved ? shown.reserved[n] : shown.allocated(n), area));
+  };
+  draw_step_line(painter, steps_of(shown, area.left(), 1, y_of_column),
+                 {colour, 2, 4, is_predicted ? 2.5 : 0});
   painter.restore();
+}
+
+void MemoryPlot::paint_allocated_line(QPainter& painter, const QRectF& area, const TimeAxis& axis,
+                                      QColor colour) const {
+  paint_line(painter, area, axis, colour, false);
 }
 
 void MemoryPlot::paint_reserved_line(QPainter& painter, const QRectF& area,
                                      const TimeAxis& axis) const {
-  const MemoryColumns& shown = columns(axis, area.width());
-  painter.save();
-  painter.setClipRect(area, Qt::IntersectClip);
-  painter.setPen(line_pen(theme()[Role::text], 1.6, is_predicted));
-  painter.drawPolyline(steps_of(shown, area.left(), 1,
-                                [&](std::size_t n) { return y_of(shown.reserved[n], area); }));
-  painter.restore();
+  paint_line(painter, area, axis, theme()[Role::text], true);
 }
 
 void MemoryPlot::paint_capacity_line(QPainter& painter, const QRectF& area) const {
   if (!capacity) return;
   painter.save();
-  QPen pen(theme()[Role::error], 1.2);
-  pen.setDashPattern({5 / 1.2, 3 / 1.2});
-  painter.setPen(pen);
   const double y = std::round(y_of(*capacity, area)) + 0.5;
-  painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+  draw_limit(painter, {area.left(), y}, {area.right(), y});
   painter.restore();
 }
 

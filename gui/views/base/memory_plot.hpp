@@ -43,6 +43,9 @@ class MemoryPlot {
                                double pixels_per_column = 1) const;
 
  private:
+  void paint_line(QPainter& painter, const QRectF& area, const TimeAxis& axis, QColor colour,
+                  bool of_reserved) const;
+
   mutable MemoryColumns columns_;
   mutable std::shared_ptr<const MemoryCurve> columns_of_;
   mutable std::vector<std::int64_t> edges_;

@@ -1,6 +1,9 @@
 #include "gui/views/base/sentence_strip.hpp"
 
+#include <QEvent>
+#include <QPainter>
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "gui/paint/figures.hpp"
@@ -11,6 +14,8 @@
 namespace foreshard::gui {
 namespace {
 
+constexpr int kHairlineHeight = 2, kFrameMs = 40;
+constexpr double kStretch = 0.25, kFramesOfPass = 40;
 constexpr int kTextLeft = 38;
 constexpr int kAsideWidth = 320;
 constexpr int kPadding = 16;
@@ -37,9 +42,62 @@ QStringList broken(const QFont& font, const QString& text, double used, double w
 
 }  // namespace
 
+ProgressHairline::ProgressHairline(QWidget* parent) : PaintedWidget(parent) {
+  setAccessibleName(tr("Waiting for the answer"));
+  setAttribute(Qt::WA_TransparentForMouseEvents);
+  parent->installEventFilter(this);
+  delay_.setSingleShot(true);
+  delay_.setInterval(kDelayMs);
+  connect(&delay_, &QTimer::timeout, this, &ProgressHairline::appear);
+  motion_.setInterval(kFrameMs);
+  connect(&motion_, &QTimer::timeout, this, [this] {
+    place_ = std::fmod(place_ + 1 / kFramesOfPass, 1.0);
+    update();
+  });
+  hide();
+}
+
+void ProgressHairline::set_awaiting(bool awaits) {
+  if (!awaits) {
+    delay_.stop();
+    motion_.stop();
+    hide();
+  } else if (isHidden() && !delay_.isActive()) {
+    delay_.start();
+  }
+}
+
+void ProgressHairline::appear() {
+  place_ = 0;
+  follow_parent();
+  show();
+  raise();
+  if (!Appearance::instance().has_less_motion()) motion_.start();
+}
+
+void ProgressHairline::follow_parent() {
+  const QWidget* const parent = parentWidget();
+  setGeometry(0, parent->height() - kHairlineHeight, parent->width(), kHairlineHeight);
+}
+
+bool ProgressHairline::eventFilter(QObject*, QEvent* event) {
+  if (event->type() == QEvent::Resize) follow_parent();
+  return false;
+}
+
+void ProgressHairline::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  if (!motion_.isActive()) return painter.fillRect(rect(), theme()[Role::focus]);
+  // It enters at the left before it leaves at the right.
+  const double stretch = width() * kStretch;
+  painter.fillRect(QRectF((width() + stretch) * place_ - stretch, 0, stretch, height()),
+                   theme()[Role::focus]);
+}
+
 SentenceStrip::SentenceStrip(QWidget* parent)
     : PaintedWidget(parent), progress_(new ProgressHairline(this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  connect(&Appearance::instance(), &Appearance::changed, this, [this] { resizeEvent(nullptr); });
 }
 
 void SentenceStrip::set_sentence(Sentence sentence) {
@@ -127,9 +185,10 @@ void SentenceStrip::paintEvent(QPaintEvent*) {
 
 void SentenceStrip::resizeEvent(QResizeEvent*) {
   if (aside_ == nullptr) return;
-  const QSize size = aside_->sizeHint().boundedTo({kAsideWidth - 2 * kPadding, height()});
-  aside_->setGeometry(width() - kAsideWidth + kPadding, (height() - size.height()) / 2,
-                      kAsideWidth - 2 * kPadding, size.height());
+  const int wide = scaled(kAsideWidth);
+  const QSize size = aside_->sizeHint().boundedTo({wide - 2 * kPadding, height()});
+  aside_->setGeometry(width() - wide + kPadding, (height() - size.height()) / 2,
+                      wide - 2 * kPadding, size.height());
 }
 
 }  // namespace foreshard::gui

@@ -2,7 +2,6 @@
 // that say less give way where it is narrow.
 #pragma once
 
-#include <QAbstractTableModel>
 #include <memory>
 
 #include "gui/models/comparison/trace_comparison.hpp"
@@ -10,44 +9,30 @@
 
 namespace foreshard::gui {
 
-class CausesModel : public QAbstractTableModel {
-  Q_OBJECT
- public:
-  enum Column { name, events, baseline, candidate, difference, percent, category, costs, kColumns };
-
-  using QAbstractTableModel::QAbstractTableModel;
-
-  void show(std::shared_ptr<const TraceComparison> comparison, bool are_on_device);
-  const ShownCauses& shown() const { return shown_; }
-  const Cause& cause(int row) const { return shown_.causes[static_cast<std::size_t>(row)]; }
-  struct Reach {
-    std::int64_t shorter_ns = 0, longer_ns = 0;  // the largest difference of either sign
-  };
-  Reach reach() const;
-  QString as_text() const;  // a line for each row, columns separated by tabs
-  bool has_costs() const;   // whether the candidate says where its times come from
-
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
- private:
-  std::shared_ptr<const TraceComparison> comparison_;
-  ShownCauses shown_;
-};
-
 class CausesTable : public DataTable {
   Q_OBJECT
  public:
+  enum Column : std::uint8_t {
+    kName,
+    kEvents,
+    kBaseline,
+    kCandidate,
+    kDifference,
+    kPercent,
+    kCategory,
+    kCosts,  // hidden where the candidate does not say where its times come from
+    kColumns
+  };
+
   explicit CausesTable(QWidget* parent = nullptr);
 
   // Kernels and collectives, or what the host did; selects the worst.
-  void show(std::shared_ptr<const TraceComparison> comparison, bool are_on_device);
+  void show(const std::shared_ptr<const TraceComparison>& comparison, bool are_on_device);
+  const std::vector<Cause>& causes() const { return shown_.causes; }
+  const Cause& cause(int row) const { return shown_.causes[static_cast<std::size_t>(row)]; }
   const Cause* current() const;
   void select(const std::string& name);  // nothing happens where it has no row
-  void step(int rows);                   // 1: the next worst
-  QString as_text() const { return model_->as_text(); }
+  void step(int by);                     // 1: the next worst
 
  Q_SIGNALS:
   void cause_chosen();
@@ -56,9 +41,11 @@ class CausesTable : public DataTable {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  int rows() const { return static_cast<int>(shown_.causes.size()); }
+  std::vector<TableCell> row_of(const Cause& one) const;
   void choose_columns();
 
-  CausesModel* model_;
+  ShownCauses shown_;
 };
 
 }  // namespace foreshard::gui

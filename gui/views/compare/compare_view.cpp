@@ -16,14 +16,12 @@
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/fonts.hpp"
-#include "gui/views/base/choice_list.hpp"
-#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/choices.hpp"
+#include "gui/views/base/labels.hpp"
 #include "gui/views/base/sentence_strip.hpp"
-#include "gui/views/base/text_label.hpp"
 #include "gui/views/compare/causes_table.hpp"
 #include "gui/views/compare/compare_canvas.hpp"
 #include "gui/views/compare/compare_inspector.hpp"
-#include "gui/views/compare/history_table.hpp"
 #include "gui/views/compare/waterfall_plot.hpp"
 #include "traces/recorded_question.hpp"
 
@@ -54,6 +52,20 @@ class WholeRows : public QWidget {
 bool has_requests(const Document& document) {
   return !document.path().empty() && (document.kind == traces::RecordingKind::snapshot ||
                                       document.kind == traces::RecordingKind::event_list);
+}
+
+// Requests of two allocation histories around their first difference.
+void show_histories(DataTable& table, const HistoryWords& words) {
+  std::vector<std::vector<TableCell>> rows;
+  for (const HistoryRow& row : words.rows) {
+    const Role role = row.is_equal ? Role::text2 : Role::text;
+    rows.push_back({{row.is_equal ? CompareView::tr("equal") : CompareView::tr("differs"), role},
+                    {row.baseline, role},
+                    {row.candidate, role}});
+  }
+  table.setAccessibleName(CompareView::tr("Requests around the first difference"));
+  table.show_rows({{QString()}, {words.before}, {words.after}}, rows);
+  table.fit_columns(2);
 }
 
 }  // namespace
@@ -88,7 +100,7 @@ CompareView::CompareView(Session& session, QWidget* parent)
       causes_of_(new SegmentedControl({tr("Device"), tr("Host")})),
       causes_(new CausesTable),
       waterfall_(new WaterfallPlot),
-      history_(new HistoryTable),
+      history_(new DataTable),
       baseline_file_(new ChoiceList),
       candidate_file_(new ChoiceList),
       baseline_step_(new ChoiceList),
@@ -387,7 +399,7 @@ void CompareView::show_answer(Answer answer) {
   if (answer.histories) {
     strip_->set_sentence({answer.histories->state, answer.histories->lead, answer.histories->text,
                           answer.histories->detail});
-    history_->set_words(*answer.histories);
+    show_histories(*history_, *answer.histories);
     for (ChoiceList* box : {baseline_step_, candidate_step_, rank_}) box->hide();
     arrangement_->hide();
     pages_->setCurrentWidget(history_);

@@ -23,7 +23,7 @@ class CausesTable;
 class ChoiceList;
 class CompareCanvas;
 class CompareInspector;
-class HistoryTable;
+class DataTable;
 class SegmentedControl;
 class SentenceStrip;
 class TextLabel;
@@ -106,7 +106,7 @@ class CompareView : public View {
   SegmentedControl* causes_of_;
   CausesTable* causes_;
   WaterfallPlot* waterfall_;
-  HistoryTable* history_;
+  DataTable* history_;
   ChoiceList *baseline_file_, *candidate_file_, *baseline_step_, *candidate_step_, *rank_;
 
   std::optional<ComparedDocuments> compared_;

@@ -9,12 +9,9 @@
 #include "gui/models/base/newest_result.hpp"
 #include "gui/models/memory/memory_curve.hpp"
 #include "gui/models/session/session.hpp"
-#include "gui/views/inspector/range_panel.hpp"
-#include "gui/views/inspector/selection_panel.hpp"
+#include "gui/views/inspector/contents.hpp"
 
 namespace foreshard::gui {
-
-class StepPanel;
 
 constexpr int kInspectorWidth = 320;
 
@@ -23,13 +20,14 @@ class Inspector : public QStackedWidget {
  public:
   explicit Inspector(Session& session, QWidget* parent = nullptr);
 
-  bool is_busy() const { return event_.is_busy() || range_.is_busy(); }
-  QString as_text() const;  // of what is shown
+  bool is_busy() const { return events_.is_busy() || ranges_.is_busy(); }
+  QString as_text() const { return shown().as_text(); }
   QSize sizeHint() const override;
 
-  StepPanel& step_panel() const { return *step_panel_; }
-  SelectionPanel& selection_panel() const { return *selection_panel_; }
-  RangePanel& range_panel() const { return *range_panel_; }
+  SidePanel& step_panel() const { return *step_; }
+  SidePanel& event_panel() const { return *event_; }
+  SidePanel& range_panel() const { return *range_; }
+  SidePanel& shown() const { return *static_cast<SidePanel*>(currentWidget()); }
 
  Q_SIGNALS:
   void busy_changed();
@@ -39,24 +37,25 @@ class Inspector : public QStackedWidget {
   void take_range();
   void show_panel();
   void fit(traces::Interval interval);
-  void offer_ranks(QPoint below);
-  void fit_event();
+  void show_step();
+  void show_event(EventContent content);
+  void choose_rank(int rank);
   void mark_event();
   traces::EventPointer selected_event() const;
 
   Session& session_;
-  StepPanel* step_panel_;
-  SelectionPanel* selection_panel_;
-  RangePanel* range_panel_;
+  SidePanel *step_, *event_, *range_;
+  BandBar* band_;
+  TwinStrip* twins_;
   bool is_range_newer_ = false;
   QTimer slow_range_;  // runs while a range's answer is awaited
-  NewestResult<SelectionContent> event_;
+  NewestResult<EventContent> events_;
   struct RangeAnswer {
-    RangeContent content;
+    PanelContent content;
     std::shared_ptr<const MemoryCurve> memory;
   };
   std::shared_ptr<const MemoryCurve> memory_;  // kept for the next range
-  NewestResult<RangeAnswer> range_;
+  NewestResult<RangeAnswer> ranges_;
 };
 
 }  // namespace foreshard::gui

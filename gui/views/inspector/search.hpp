@@ -4,6 +4,7 @@
 // The events are looked through on another thread; of quick changes only the newest counts.
 #pragma once
 
+#include <QLineEdit>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -61,6 +62,26 @@ class Search : public QObject {
   std::shared_ptr<const SearchResult> result_ = std::make_shared<SearchResult>();
   std::shared_ptr<std::atomic<bool>> is_cancelled_;  // of what is being looked for
   NewestResult<std::shared_ptr<const SearchResult>> newest_;
+};
+
+// The field of the search: a magnifier, what is typed, and the key that leads here. Enter goes to
+// the next hit, Shift+Enter to the one before, Esc empties the field and leaves it.
+class SearchField : public QLineEdit {
+  Q_OBJECT
+ public:
+  explicit SearchField(Search& search, QWidget* parent = nullptr);
+
+  QSize sizeHint() const override;
+
+ Q_SIGNALS:
+  void left();  // by Esc: the keyboard belongs to the view again
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  Search& search_;
 };
 
 }  // namespace foreshard::gui

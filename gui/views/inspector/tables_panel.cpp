@@ -4,20 +4,17 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QSignalBlocker>
-#include <QStandardItemModel>
 #include <algorithm>
 #include <utility>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/choices.hpp"
 #include "gui/views/base/data_table.hpp"
-#include "gui/views/base/text_label.hpp"
+#include "gui/views/base/labels.hpp"
 
 namespace foreshard::gui {
 namespace {
-
-constexpr int kOrder = Qt::UserRole, kRow = Qt::UserRole + 1;  // of the answer
 
 QVariant order_of(const traces::QueryCell& cell) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<qint64>(*whole);
@@ -35,7 +32,6 @@ TablesPanel::TablesPanel(Session& session, QWidget* parent)
       sql_(new QLineEdit(this)),
       headline_(new TextLabel(Text::secondary, Role::text2, this)),
       table_(new DataTable(RowHeight::dense, this)),
-      rows_(new QStandardItemModel(this)),
       answers_(
           this, [this](TraceTable answer) { show_answer(std::move(answer)); },
           [this] { Q_EMIT busy_changed(); }) {
@@ -44,8 +40,7 @@ TablesPanel::TablesPanel(Session& session, QWidget* parent)
   sql_->setAccessibleName(tr("SQL query"));
   sql_->setText(named_tables().front().sql);
   sql_->setCursorPosition(0);
-  rows_->setSortRole(kOrder);
-  table_->setModel(rows_);
+  table_->show_rows({}, {});
   table_->setSortingEnabled(true);
   table_->setAccessibleName(tr("Rows"));
   auto* bar = new QHBoxLayout;
@@ -63,7 +58,6 @@ TablesPanel::TablesPanel(Session& session, QWidget* parent)
           [this](int choice) { show_table(static_cast<std::size_t>(choice)); });
   connect(sql_, &QLineEdit::returnPressed, this, &TablesPanel::ask_again);
   connect(&session_, &Session::current_changed, this, &TablesPanel::follow_document);
-  connect(&Appearance::instance(), &Appearance::changed, this, [this] { table_->fit_columns(); });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) { go_to(current.row()); });
 }
@@ -120,26 +114,20 @@ void TablesPanel::show_answer(TraceTable answer) {
   headline_->set_role(answer_.error.isEmpty() ? Role::text2 : Role::error);
   headline_->set_text(headline());
   table_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);  // as SQL ordered it
-  rows_->clear();
   const std::size_t columns = answer_.columns.size();
+  std::vector<TableColumn> heads;
   for (std::size_t n = 0; n < columns; ++n) {
-    auto* head = new QStandardItem(QString::fromStdString(answer_.columns[n]));
     const bool is_text = std::ranges::any_of(
         answer_.rows, [&](const auto& row) { return std::holds_alternative<std::string>(row[n]); });
-    head->setTextAlignment((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-    rows_->setHorizontalHeaderItem(static_cast<int>(n), head);
+    heads.push_back({QString::fromStdString(answer_.columns[n]), !is_text});
   }
-  for (std::size_t row = 0; row < answer_.rows.size(); ++row) {
-    QList<QStandardItem*> items;
+  std::vector<std::vector<TableCell>> rows(answer_.rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t n = 0; n < columns; ++n) {
-      auto* item = new QStandardItem(cell_text(answer_, row, n));
-      item->setData(order_of(answer_.rows[row][n]), kOrder);
-      item->setTextAlignment(rows_->horizontalHeaderItem(static_cast<int>(n))->textAlignment());
-      items << item;
+      rows[row].push_back({cell_text(answer_, row, n), Role::text, order_of(answer_.rows[row][n])});
     }
-    items.front()->setData(static_cast<int>(row), kRow);
-    rows_->appendRow(items);
   }
+  table_->show_rows(heads, rows);
   if (columns > 0) table_->fit_columns();
 }
 
@@ -151,7 +139,8 @@ void TablesPanel::go_to(int row) {
       asked == document || (asked != nullptr && document != nullptr && !asked->files.empty() &&
                             asked->files == document->files);
   if (row < 0 || !is_of_it) return;
-  const auto place = place_of(answer_, rows_->index(row, 0).data(kRow).toULongLong(), *document);
+  const auto place =
+      place_of(answer_, static_cast<std::size_t>(table_->source_row(row)), *document);
   if (!place) return;
   const traces::Interval span = place->span;
   const std::int64_t margin = std::max<std::int64_t>((span.end_ns - span.start_ns) / 2, 1);

@@ -12,7 +12,6 @@
 
 class QComboBox;
 class QLineEdit;
-class QStandardItemModel;
 
 namespace foreshard::gui {
 
@@ -48,7 +47,6 @@ class TablesPanel : public QWidget {
   QLineEdit* sql_;
   TextLabel* headline_;
   DataTable* table_;
-  QStandardItemModel* rows_;
   TraceTable answer_;
   QString asked_;  // what the answer, or the one that is awaited, is to
   DocumentPtr asked_of_;

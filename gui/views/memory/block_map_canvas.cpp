@@ -25,6 +25,16 @@ std::int64_t end_of(const MapBlock& block) {
   return block.offset + block.bytes;
 }
 
+// As collectives are abbreviated where there is no room: "RS" of "reduce-scatter". The tooltip has it in full.
+QString short_pool_name(QString name) {
+  for (const auto& [whole, letters] :
+       {std::pair{"all-gather", "AG"}, std::pair{"reduce-scatter", "RS"},
+        std::pair{"all-reduce", "AR"}}) {
+    name.replace(QLatin1String(whole), QLatin1String(letters));
+  }
+  return name;
+}
+
 // The first block that ends after an offset.
 std::vector<MapBlock>::const_iterator block_from(const MapPool& pool, std::int64_t offset) {
   return std::upper_bound(
@@ -189,8 +199,9 @@ void BlockMapCanvas::draw_pool_name(QPainter& painter, const Row& first,
   painter.setPen(theme()[Role::text]);
   const QFontMetricsF metrics(painter.font());
   const double baseline = first.top + metrics.ascent() - 1;
-  painter.drawText(QPointF(16, baseline),
-                   metrics.elidedText(pool.name, Qt::ElideRight, MemoryCanvas::kGutter - 20));
+  painter.drawText(
+      QPointF(16, baseline),
+      metrics.elidedText(short_pool_name(pool.name), Qt::ElideRight, MemoryCanvas::kGutter - 20));
   painter.setFont(gui::font(Text::tick));
   painter.setPen(theme()[Role::text3]);
   painter.drawText(QPointF(16, baseline + scaled(kNameHeight)), bytes_figure(pool.reserved).text());

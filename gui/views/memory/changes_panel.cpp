@@ -4,20 +4,28 @@
 #include <QHeaderView>
 #include <QItemSelectionModel>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/models/base/units_text.hpp"
+#include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 enum Column : int { kChange, kReserved, kDifference, kFits, kStepTime, kHow, kColumns };
 
-QStandardItem* item(const QString& text, bool is_figure = false) {
-  auto* cell = new QStandardItem(text);
-  cell->setEditable(false);
-  cell->setToolTip(text);
-  cell->setTextAlignment((is_figure ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-  return cell;
+std::vector<TableCell> row_of(const MemoryChange& change, const MemoryChange& present) {
+  const std::int64_t more = change.peak_reserved - present.peak_reserved;
+  const QString same = QStringLiteral("–");
+  return {
+      {change.change},
+      {bytes_figure(change.peak_reserved).text()},
+      {more == 0 ? same : signed_text(bytes_figure(std::abs(more)), more < 0)},
+      {!change.fits   ? QString()
+       : *change.fits ? ChangesPanel::tr("yes")
+                      : ChangesPanel::tr("no")},
+      {change.step_time_ns ? time_figure(static_cast<double>(*change.step_time_ns)).text() : same},
+      {change.how}};
 }
 
 }  // namespace
@@ -27,22 +35,18 @@ ChangesPanel::ChangesPanel(QWidget* parent)
       title_(new TextLabel(Text::strong, Role::text)),
       note_(new TextLabel(Text::secondary, Role::text2)),
       close_(new QPushButton(tr("Show blocks"))),
-      model_(new QStandardItemModel(this)),
       table_(new DataTable),
-      plot_(new ReservedPlot),
+      plot_(new BytePlot(tr("Over its requests"), tr("reserved"), BytePlot::Along::events,
+                         {320, 120})),
       finding_(
           this, [this](MemoryChanges changes) { show_changes(std::move(changes)); },
           [this] { Q_EMIT busy_changed(); }),
       replaying_(
-          this,
-          [this](Curves curves) {
-            plot_->show_steps(std::move(curves.before), std::move(curves.after),
-                              changes_.history->events.size(), changes_.history->capacity);
-          },
+          this, [this](const Curves& curves) { show_curves(curves); },
           [this] { Q_EMIT busy_changed(); }) {
   setAccessibleName(tr("What would lower the memory"));
   table_->setAccessibleName(tr("Changes"));
-  table_->setModel(model_);
+  table_->show_rows({}, {});
   setAutoFillBackground(true);
   setBackgroundRole(QPalette::Base);
   title_->set_text(tr("What would lower it?"));
@@ -75,14 +79,14 @@ void ChangesPanel::forget() {
   replaying_.forget();
   is_asked_ = false;
   changes_ = MemoryChanges();
-  model_->clear();
+  table_->show_rows({}, {});
   plot_->hide();
   note_->set_text({});
 }
 
 void ChangesPanel::show_changes(MemoryChanges changes) {
   changes_ = std::move(changes);
-  model_->clear();
+  table_->show_rows({}, {});
   Q_EMIT found();
   if (!changes_.trouble.isEmpty()) {
     note_->set_text(changes_.trouble);
@@ -93,35 +97,23 @@ void ChangesPanel::show_changes(MemoryChanges changes) {
                   : are_replays
                       ? tr("The same requests, replayed under other settings of the allocator.")
                       : tr("Each a change of the plan by itself, predicted."));
-  model_->setHorizontalHeaderLabels(
-      {tr("Change"), tr("Reserved"), tr("Difference"), tr("Fits"), tr("Step time"), tr("How")});
-  for (const int column : {kChange, kFits, kHow}) {
-    model_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  std::vector<std::vector<TableCell>> rows{row_of(changes_.present, changes_.present)};
+  for (const MemoryChange& change : changes_.changes) {
+    rows.push_back(row_of(change, changes_.present));
   }
-  add_row(changes_.present);
-  for (const MemoryChange& change : changes_.changes) add_row(change);
+  table_->show_rows({{tr("Change")},
+                     {tr("Reserved"), true},
+                     {tr("Difference"), true},
+                     {tr("Fits")},
+                     {tr("Step time"), true},
+                     {tr("How")}},
+                    rows);
   table_->setColumnHidden(kStepTime, !changes_.present.step_time_ns);
   table_->setColumnHidden(kHow, !are_replays);
   table_->setColumnHidden(kFits, !changes_.present.fits);
   plot_->setVisible(are_replays);
   table_->fit_columns(are_replays ? kHow : kChange);
-  if (model_->rowCount() > 1) table_->selectRow(1);
-}
-
-void ChangesPanel::add_row(const MemoryChange& change) {
-  const std::int64_t more = change.peak_reserved - changes_.present.peak_reserved;
-  QList<QStandardItem*> row(kColumns);
-  row[kChange] = item(change.change);
-  row[kReserved] = item(bytes_figure(change.peak_reserved).text(), true);
-  row[kDifference] = item(
-      more == 0 ? QStringLiteral("–") : signed_text(bytes_figure(std::abs(more)), more < 0), true);
-  row[kFits] = item(!change.fits ? QString() : *change.fits ? tr("yes") : tr("no"));
-  row[kStepTime] =
-      item(change.step_time_ns ? time_figure(static_cast<double>(*change.step_time_ns)).text()
-                               : QStringLiteral("–"),
-           true);
-  row[kHow] = item(change.how);
-  model_->appendRow(row);
+  if (rows.size() > 1) table_->selectRow(1);
 }
 
 void ChangesPanel::show_curves_of(int row) {
@@ -132,6 +124,25 @@ void ChangesPanel::show_curves_of(int row) {
   replaying_.request([history = changes_.history, settings = change.settings] {
     return Curves{replayed_reserved(*history, ""), replayed_reserved(*history, settings)};
   });
+}
+
+void ChangesPanel::show_curves(const Curves& curves) {
+  const auto of = [&](const ReservedSteps& steps, const QString& badge, const StepPen& pen) {
+    const auto events = static_cast<std::int64_t>(changes_.history->events.size());
+    ByteCurve curve{badge, {}, std::max<std::int64_t>(events, 1), pen};
+    for (const auto& [event, bytes] : steps) {
+      curve.points.emplace_back(static_cast<std::int64_t>(event), bytes);
+    }
+    return curve;
+  };
+  const auto& capacity = changes_.history->capacity;
+  std::vector<ByteLevel> levels;
+  if (capacity) {
+    levels.push_back({tr("capacity: %1").arg(bytes_figure(*capacity).text()), *capacity, true});
+  }
+  plot_->show_curves({of(curves.after, tr("after the change"), {theme()[Role::ink], 2, 4, 3}),
+                      of(curves.before, tr("before"), {theme()[Role::text3], 1.6})},
+                     std::move(levels));
 }
 
 }  // namespace foreshard::gui

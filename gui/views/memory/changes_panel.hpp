@@ -4,14 +4,13 @@
 #pragma once
 
 #include <QPushButton>
-#include <QStandardItemModel>
 #include <QWidget>
 
 #include "gui/models/base/newest_result.hpp"
 #include "gui/models/memory/memory_changes.hpp"
+#include "gui/views/base/byte_plot.hpp"
 #include "gui/views/base/data_table.hpp"
-#include "gui/views/base/text_label.hpp"
-#include "gui/views/memory/reserved_plot.hpp"
+#include "gui/views/base/labels.hpp"
 
 namespace foreshard::gui {
 
@@ -39,15 +38,14 @@ class ChangesPanel : public QWidget {
 
   void show_changes(MemoryChanges changes);
   void show_curves_of(int row);
-  void add_row(const MemoryChange& change);
+  void show_curves(const Curves& curves);
 
   MemoryChanges changes_;
   bool is_asked_ = false;
   TextLabel *title_, *note_;
   QPushButton* close_;
-  QStandardItemModel* model_;
   DataTable* table_;
-  ReservedPlot* plot_;
+  BytePlot* plot_;
   NewestResult<MemoryChanges> finding_;
   NewestResult<Curves> replaying_;
 };

@@ -1,22 +1,30 @@
 #include "gui/views/memory/memory_legend.hpp"
 
 #include <QPainter>
+#include <algorithm>
 
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
+#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-constexpr double kLeft = 16, kTextGap = 6, kApart = 20;
+constexpr double kLeft = 16, kHatched = 12;  // a hatch shows on a wider swatch
 
-double swatch_width(bool is_hatched) {
-  return is_hatched ? 12 : 8;
-}
-
-int line_height() {
-  return scaled(20);
+LegendItem entry_of(const QString& name, Role role, bool is_hatched) {
+  if (!is_hatched) {
+    return {name, 8, [role](QPainter& painter, QPointF centre) {
+              draw_swatch(painter, centre, theme()[role]);
+            }};
+  }
+  return {name, kHatched, [role](QPainter& painter, QPointF centre) {
+            const QRectF box(centre - QPointF(kHatched / 2, 4), QSizeF(kHatched, 8));
+            painter.fillRect(box, hatch(theme()[role]));
+            painter.setPen(theme()[Role::strong_line]);
+            painter.drawRect(box);
+          }};
 }
 
 }  // namespace
@@ -28,62 +36,34 @@ MemoryLegend::MemoryLegend(QWidget* parent) : PaintedWidget(parent) {
   setSizePolicy(policy);
 }
 
-void MemoryLegend::set_categories(std::vector<MemoryCategory> categories) {
-  categories_ = std::move(categories);
+void MemoryLegend::set_categories(const std::vector<MemoryCategory>& categories) {
+  entries_.clear();
   QStringList names;
-  for (const MemoryCategory& category : categories_) names << category.name;
+  for (const MemoryCategory& category : categories) {
+    names << category.name;
+    entries_.push_back(entry_of(category.name, category.role, category.is_from_before));
+  }
+  if (!entries_.empty()) {
+    entries_.push_back(entry_of(tr("reserved, free"), Role::strong_line, true));
+  }
   setAccessibleDescription(names.join(QStringLiteral(", ")));
   updateGeometry();
   update();
 }
 
-std::vector<MemoryLegend::Entry> MemoryLegend::entries_in(int width) const {
-  std::vector<Entry> entries;
-  if (categories_.empty()) return entries;
-  for (const MemoryCategory& category : categories_) {
-    entries.push_back({category.name, category.role, category.is_from_before});
-  }
-  entries.push_back({tr("reserved, free"), Role::strong_line, true});
-  const QFontMetricsF metrics(gui::font(Text::secondary));
-  double x = kLeft;
-  int line = 0;
-  for (Entry& entry : entries) {
-    const double length =
-        swatch_width(entry.is_hatched) + kTextGap + metrics.horizontalAdvance(entry.name);
-    if (x > kLeft && x + length > width - kLeft) {
-      x = kLeft;
-      ++line;
-    }
-    entry.left = x;
-    entry.line = line;
-    x += length + kApart;
-  }
-  return entries;
+Legend MemoryLegend::legend_in(int width) const {
+  return Legend(entries_, {kLeft, 4}, width - 2 * kLeft);
 }
 
 int MemoryLegend::heightForWidth(int width) const {
-  const auto entries = entries_in(width);
-  return line_height() * (entries.empty() ? 1 : entries.back().line + 1) + 8;
+  return std::max(scaled(20), static_cast<int>(legend_in(width).height())) + 8;
 }
 
 void MemoryLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme()[Role::panel]);
   painter.fillRect(QRectF(0, height() - 1, width(), 1), theme()[Role::line]);
-  painter.setFont(gui::font(Text::secondary));
-  for (const Entry& entry : entries_in(width())) {
-    const double top = 4 + entry.line * line_height();
-    const QRectF box(entry.left, top + line_height() / 2.0 - 4, swatch_width(entry.is_hatched), 8);
-    const QColor colour = theme()[entry.role];
-    painter.fillRect(box, entry.is_hatched ? hatch(colour) : QBrush(colour));
-    if (entry.is_hatched) {
-      painter.setPen(theme()[Role::strong_line]);
-      painter.drawRect(box);
-    }
-    painter.setPen(theme()[Role::text2]);
-    painter.drawText(QRectF(box.right() + kTextGap, top, width(), line_height()), Qt::AlignVCenter,
-                     entry.name);
-  }
+  legend_in(width()).paint(painter);
 }
 
 }  // namespace foreshard::gui

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gui/models/memory/memory_category.hpp"
+#include "gui/paint/legend.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
 namespace foreshard::gui {
@@ -12,7 +13,7 @@ class MemoryLegend : public PaintedWidget {
   Q_OBJECT
  public:
   explicit MemoryLegend(QWidget* parent = nullptr);
-  void set_categories(std::vector<MemoryCategory> categories);
+  void set_categories(const std::vector<MemoryCategory>& categories);
 
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override;
@@ -23,17 +24,9 @@ class MemoryLegend : public PaintedWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  struct Entry {
-    QString name;
-    Role role = Role::host;
-    bool is_hatched = false;
-    double left = 0;
-    int line = 0;
-  };
+  Legend legend_in(int width) const;
 
-  std::vector<Entry> entries_in(int width) const;
-
-  std::vector<MemoryCategory> categories_;
+  std::vector<LegendItem> entries_;
 };
 
 }  // namespace foreshard::gui

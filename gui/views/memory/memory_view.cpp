@@ -80,7 +80,7 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   connect(map_, &BlockMapCanvas::block_selected, this, &MemoryView::select_block);
   connect(map_, &BlockMapCanvas::layout_changed, this, &View::status_changed);
   connect(inspector_, &MemoryInspector::buffer_chosen, map_, &BlockMapCanvas::select);
-  connect(inspector_, &MemoryInspector::holder_chosen, this, &MemoryView::go_to_holder);
+  connect(inspector_, &SidePanel::block_followed, this, &MemoryView::go_to_holder);
   connect(inspector_, &MemoryInspector::asked_to_compare, this, &MemoryView::toggle_comparison);
   connect(inspector_, &MemoryInspector::asked_what_would_lower, this,
           &MemoryView::show_what_would_lower);

@@ -10,7 +10,7 @@
 
 #include "gui/models/base/newest_result.hpp"
 #include "gui/models/memory/rank_memory.hpp"
-#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/choices.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/view.hpp"
 #include "gui/views/memory/block_map_canvas.hpp"

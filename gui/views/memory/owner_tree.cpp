@@ -1,13 +1,12 @@
 #include "gui/views/memory/owner_tree.hpp"
 
-#include <QHelpEvent>
+#include <QHeaderView>
 #include <QKeyEvent>
-#include <QPainter>
-#include <QToolTip>
+#include <QSignalBlocker>
+#include <QTreeWidgetItemIterator>
 #include <algorithm>
 
 #include "gui/models/base/units_text.hpp"
-#include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
@@ -15,19 +14,50 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr int kIndent = 16;
 constexpr std::size_t kShown = 6;  // of each group
 
-int row_height() {
-  return scaled(20);
+// A row with the owner it stands for; null: "and 8 more".
+class OwnerRow : public QTreeWidgetItem {
+ public:
+  OwnerRow(const QString& name, const QString& row_path, const MemoryOwner* row_owner)
+      : QTreeWidgetItem({name}), path(row_path), owner(row_owner) {}
+
+  QString path;
+  const MemoryOwner* owner;
+};
+
+int depth_of(const QTreeWidgetItem* row) {
+  return row->parent() == nullptr ? 0 : 1 + depth_of(row->parent());
 }
 
 }  // namespace
 
-OwnerTree::OwnerTree(QWidget* parent) : PaintedWidget(parent) {
+OwnerTree::OwnerTree(QWidget* parent) : QTreeWidget(parent) {
   setAccessibleName(tr("Owners of memory"));
-  setFocusPolicy(Qt::StrongFocus);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setFrameShape(NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setColumnCount(2);
+  setHeaderHidden(true);
+  header()->setStretchLastSection(false);
+  header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+  setIndentation(16);
+  setTextElideMode(Qt::ElideMiddle);
+  setExpandsOnDoubleClick(false);
+  connect(this, &QTreeWidget::itemClicked, this, &OwnerTree::choose);
+  connect(this, &QTreeWidget::itemExpanded, this, [this](QTreeWidgetItem* row) {
+    const auto* opened = static_cast<OwnerRow*>(row);
+    open_.insert(opened->path);
+    if (row->childCount() == 0) list(opened->owner->parts, row, opened->path);
+    updateGeometry();
+  });
+  connect(this, &QTreeWidget::itemCollapsed, this, [this](QTreeWidgetItem* row) {
+    open_.erase(static_cast<OwnerRow*>(row)->path);
+    updateGeometry();
+  });
+  connect(&Appearance::instance(), &Appearance::changed, this, &OwnerTree::rebuild);
 }
 
 void OwnerTree::set_owners(std::vector<MemoryOwner> owners, bool are_differences) {
@@ -40,154 +70,110 @@ void OwnerTree::set_owners(std::vector<MemoryOwner> owners, bool are_differences
 }
 
 void OwnerTree::rebuild() {
-  rows_.clear();
-  list(owners_, 0, {});
-  current_ = std::clamp(current_, 0, std::max(rows() - 1, 0));
-  updateGeometry();
-  update();
-}
-
-void OwnerTree::list(const std::vector<MemoryOwner>& owners, int depth, const QString& path) {
-  const bool is_in_full = owners.size() <= kShown + 1 || in_full_.count(path) > 0;
-  const std::size_t count = is_in_full ? owners.size() : kShown;
-  for (std::size_t n = 0; n < count; ++n) {
-    const QString own_path = path + QLatin1Char('/') + owners[n].name;
-    rows_.push_back({depth, owners[n].name, own_path, &owners[n]});
-    if (!owners[n].parts.empty() && open_.count(own_path) > 0) {
-      list(owners[n].parts, depth + 1, own_path);
+  const QSignalBlocker quiet(this);
+  const auto* current = static_cast<OwnerRow*>(currentItem());
+  const QString before = current == nullptr ? QString() : current->path + current->text(0);
+  clear();
+  list(owners_, invisibleRootItem(), {});
+  setCurrentItem(topLevelItem(0), 0, QItemSelectionModel::NoUpdate);
+  for (QTreeWidgetItem* row : shown_rows()) {
+    if (static_cast<OwnerRow*>(row)->path + row->text(0) == before) {
+      setCurrentItem(row, 0, QItemSelectionModel::NoUpdate);
     }
   }
-  if (!is_in_full)
-    rows_.push_back({depth, tr("and %1 more").arg(owners.size() - count), path, nullptr});
+  updateGeometry();
 }
 
-void OwnerTree::toggle(int row) {
-  if (row < 0 || row >= rows()) return;
-  const Row chosen = rows_[static_cast<std::size_t>(row)];
-  if (chosen.owner == nullptr) {
-    in_full_.insert(chosen.path);
-  } else if (chosen.owner->allocation != nullptr) {
-    Q_EMIT buffer_chosen(chosen.owner->allocation);
-    return;
-  } else if (open_.erase(chosen.path) == 0) {
-    open_.insert(chosen.path);
+// Parts of what is closed are listed once it is opened.
+void OwnerTree::list(const std::vector<MemoryOwner>& owners, QTreeWidgetItem* parent,
+                     const QString& path) {
+  const bool is_in_full = owners.size() <= kShown + 1 || in_full_.contains(path);
+  const std::size_t count = is_in_full ? owners.size() : kShown;
+  const auto add = [&](const QString& name, const QString& row_path, const MemoryOwner* owner) {
+    auto* row = new OwnerRow(name, row_path, owner);
+    parent->addChild(row);
+    const int depth = depth_of(row);
+    row->setSizeHint(0, {0, scaled(20)});
+    row->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    for (const int column : {0, 1}) {
+      row->setFont(column, gui::font(depth == 0 ? Text::strong : Text::body));
+      row->setForeground(column, theme()[owner == nullptr ? Role::text3
+                                         : depth > 1      ? Role::text2
+                                                          : Role::text]);
+    }
+    return row;
+  };
+  for (std::size_t n = 0; n < count; ++n) {
+    const MemoryOwner& owner = owners[n];
+    const QString own_path = path + QLatin1Char('/') + owner.name;
+    OwnerRow* row = add(owner.name, own_path, &owner);
+    row->setText(1, bytes_text(owner.bytes, are_differences_));
+    row->setToolTip(
+        0, tr("%1\n%2 in %n block(s)", nullptr, static_cast<int>(owner.blocks))
+               .arg(owner.detail.isEmpty() ? owner.name : owner.detail, exact_bytes(owner.bytes)));
+    if (owner.parts.empty()) continue;
+    if (open_.contains(own_path)) {
+      list(owner.parts, row, own_path);
+      row->setExpanded(true);
+    } else {
+      row->setChildIndicatorPolicy(QTreeWidgetItem::ShowIndicator);
+    }
   }
-  rebuild();
+  if (!is_in_full) add(tr("and %1 more").arg(owners.size() - count), path, nullptr);
+}
+
+// Where a group has its triangle a single buffer has its swatch.
+void OwnerTree::drawBranches(QPainter* painter, const QRect& rect, const QModelIndex& index) const {
+  QTreeWidget::drawBranches(painter, rect, index);
+  const MemoryOwner* owner = static_cast<OwnerRow*>(itemFromIndex(index))->owner;
+  if (owner == nullptr || !owner->parts.empty()) return;
+  draw_swatch(*painter, {rect.right() - indentation() / 2.0, rect.center().y() + 0.5},
+              theme()[owner->role]);
+}
+
+void OwnerTree::choose(QTreeWidgetItem* row) {
+  const auto* chosen = static_cast<OwnerRow*>(row);
+  if (chosen == nullptr) return;
+  if (chosen->owner == nullptr) {
+    in_full_.insert(chosen->path);
+    rebuild();
+  } else if (chosen->owner->allocation != nullptr) {
+    Q_EMIT buffer_chosen(chosen->owner->allocation);
+  } else if (!chosen->owner->parts.empty()) {
+    row->setExpanded(!row->isExpanded());
+  }
+}
+
+QList<QTreeWidgetItem*> OwnerTree::shown_rows() const {
+  QList<QTreeWidgetItem*> rows;
+  for (QTreeWidgetItem* row = topLevelItem(0); row != nullptr; row = itemBelow(row)) rows << row;
+  return rows;
 }
 
 QString OwnerTree::as_text() const {
   QStringList lines;
-  for (const Row& row : rows_) {
-    lines << QString(2 * row.depth, QLatin1Char(' ')) + row_text(row);
+  for (const QTreeWidgetItem* row : shown_rows()) {
+    lines << QString(2 * depth_of(row), QLatin1Char(' ')) + row->text(0) + QLatin1Char('\t') +
+                 row->text(1);
   }
   return lines.join(QLatin1Char('\n'));
 }
 
-QString OwnerTree::row_text(const Row& row) const {
-  return row.name + QLatin1Char('\t') + (row.owner == nullptr ? QString() : bytes_text(*row.owner));
-}
-
-QString OwnerTree::bytes_text(const MemoryOwner& owner) const {
-  const Figure figure = bytes_figure(owner.bytes);
-  return are_differences_ ? signed_text(figure, owner.bytes < 0) : figure.text();
-}
-
-AccessibleItem OwnerTree::accessible_row(int row) const {
-  return {row_text(rows_[static_cast<std::size_t>(row)]),
-          QRectF(0, row * row_height(), width(), row_height())};
-}
-
-std::optional<AccessibleItem> OwnerTree::accessible_selection() const {
-  return rows_.empty() ? std::nullopt : std::optional(accessible_row(current_));
-}
-
-QPoint OwnerTree::row_centre(int row) const {
-  return {kIndent * 3, row * row_height() + row_height() / 2};
-}
-
 QSize OwnerTree::sizeHint() const {
-  return {200, std::max(rows(), 1) * row_height()};
-}
-
-void OwnerTree::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  const int figure_room = scaled(84);
-  for (int n = 0; n < rows(); ++n) {
-    const Row& row = rows_[static_cast<std::size_t>(n)];
-    const double middle = n * row_height() + row_height() / 2.0;
-    double x = row.depth * kIndent;
-    const bool is_group = row.owner != nullptr && !row.owner->parts.empty();
-    if (is_group) {
-      draw_triangle(painter, {x + 5, middle}, is_open(row), theme()[Role::text2]);
-    } else if (row.owner != nullptr) {
-      draw_swatch(painter, {x + 5, middle}, theme()[row.owner->role]);
-    }
-    x += kIndent;
-    painter.setFont(gui::font(row.depth == 0 ? Text::strong : Text::body));
-    const Role ink = row.owner == nullptr ? Role::text3 : row.depth > 1 ? Role::text2 : Role::text;
-    painter.setPen(theme()[ink]);
-    const QFontMetricsF metrics(painter.font());
-    const double room = width() - x - figure_room;
-    painter.drawText(QRectF(x, n * row_height(), room, row_height()), Qt::AlignVCenter,
-                     metrics.elidedText(row.name, Qt::ElideMiddle, room));
-    if (row.owner != nullptr) {
-      draw_figure(painter,
-                  QRectF(width() - figure_room, n * row_height(), figure_room, row_height()),
-                  Qt::AlignRight, bytes_text(*row.owner));
-    }
-    if (hasFocus() && n == current_) {
-      draw_focus(painter,
-                 QRectF(0, n * row_height(), width(), row_height()).adjusted(1, 1, -1, -1));
-    }
-  }
-}
-
-void OwnerTree::mousePressEvent(QMouseEvent* event) {
-  const int row = static_cast<int>(event->position().y()) / row_height();
-  if (row >= rows()) return;
-  set_current(row);
-  toggle(row);
-}
-
-void OwnerTree::set_current(int row) {
-  current_ = std::clamp(row, 0, std::max(rows() - 1, 0));
-  announce_selection(this);
-  update();
+  return {200, std::max(1, static_cast<int>(shown_rows().size())) * scaled(20)};
 }
 
 void OwnerTree::keyPressEvent(QKeyEvent* event) {
-  if (rows_.empty()) return PaintedWidget::keyPressEvent(event);
-  const Row& now = rows_[static_cast<std::size_t>(current_)];
-  const bool is_group = now.owner != nullptr && !now.owner->parts.empty();
   switch (event->key()) {
-    case Qt::Key_Up: return set_current(current_ - 1);
-    case Qt::Key_Down: return set_current(current_ + 1);
     case Qt::Key_Return:
     case Qt::Key_Enter:
-    case Qt::Key_Space: return toggle(current_);
+    case Qt::Key_Space: return choose(currentItem());
+    case Qt::Key_Up:
+    case Qt::Key_Down:
     case Qt::Key_Left:
-    case Qt::Key_Right:
-      if (is_group && is_open(now) == (event->key() == Qt::Key_Left)) toggle(current_);
-      return;
-    default: PaintedWidget::keyPressEvent(event);
+    case Qt::Key_Right: return QTreeWidget::keyPressEvent(event);
+    default: event->ignore();  // letters are commands of the view
   }
-}
-
-bool OwnerTree::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const int row = help->pos().y() / row_height();
-    const auto* owner = row < rows() ? rows_[static_cast<std::size_t>(row)].owner : nullptr;
-    QToolTip::showText(help->globalPos(),
-                       owner == nullptr
-                           ? QString()
-                           : tr("%1\n%2 in %n block(s)", nullptr, static_cast<int>(owner->blocks))
-                                 .arg(owner->detail.isEmpty() ? owner->name : owner->detail,
-                                      exact_bytes(owner->bytes)),
-                       this);
-    return true;
-  }
-  return PaintedWidget::event(event);
 }
 
 }  // namespace foreshard::gui

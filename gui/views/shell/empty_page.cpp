@@ -7,7 +7,7 @@
 
 #include "gui/models/session/sentences.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/text_label.hpp"
+#include "gui/views/base/labels.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -19,8 +19,6 @@ constexpr int kColumnWidth = 420;
 
 EmptyPage::EmptyPage(QWidget* parent)
     : PaintedWidget(parent), recent_(new QVBoxLayout), recent_box_(new QWidget(this)) {
-  auto* sentence = new TextLabel(Text::title, Role::text, this);
-  sentence->set_text(nothing_open());
   auto* open = new QPushButton(tr("Open a trace…"), this);
   open->setProperty("primary", true);
   auto* plan = new QPushButton(tr("Start from a plan"), this);
@@ -40,7 +38,7 @@ EmptyPage::EmptyPage(QWidget* parent)
   column->setFixedWidth(kColumnWidth);
   auto* inner = new QVBoxLayout(column);
   inner->setSpacing(12);
-  inner->addWidget(sentence);
+  inner->addWidget(new TextLabel(Text::title, Role::text, nothing_open(), this));
   inner->addLayout(buttons);
   inner->addSpacing(12);
   inner->addWidget(recent_box_);
@@ -57,9 +55,7 @@ void EmptyPage::set_recent(const QStringList& files) {
   }
   recent_box_->setVisible(!files.isEmpty());
   if (files.isEmpty()) return;
-  auto* heading = new TextLabel(Text::secondary_strong, Role::text2, recent_box_);
-  heading->set_text(tr("Recent"));
-  recent_->addWidget(heading);
+  recent_->addWidget(new TextLabel(Text::secondary_strong, Role::text2, tr("Recent"), recent_box_));
   for (const QString& file : files.mid(0, kRecentShown)) {
     const QFileInfo info(file);
     auto* button = new QPushButton(info.fileName(), recent_box_);

@@ -22,11 +22,10 @@ class QVBoxLayout;
 
 namespace foreshard::gui {
 
-class CommandPalette;
 class EmptyPage;
-class HelpOverlay;
 class Inspector;
 class InspectorOverlay;
+class KeyOverlay;
 class NoticeBar;
 class PartBar;
 class TablesPanel;
@@ -127,6 +126,8 @@ class MainWindow : public QMainWindow {
   void fit_selection();
   void open_window();
   void show_help();
+  QList<QAction*> commands_of_view();
+  static void press(View& view, const QKeySequence& key);
   void save_picture();
   void choose_theme(ThemeChoice choice);
   void set_text_scale(double scale);
@@ -164,8 +165,8 @@ class MainWindow : public QMainWindow {
   TablesPanel* tables_ = nullptr;
   QDockWidget* tables_dock_ = nullptr;
   StatusBar* status_ = nullptr;
-  HelpOverlay* help_ = nullptr;
-  CommandPalette* palette_ = nullptr;
+  KeyOverlay *help_ = nullptr, *palette_ = nullptr;
+  QList<QAction*> view_commands_;  // of the view that the palette was opened over
   std::unique_ptr<WindowActions> actions_;
   std::unique_ptr<QTemporaryDir> example_;  // its files; null: it is not shown
   const Document* noticed_ = nullptr;       // whose warnings were said

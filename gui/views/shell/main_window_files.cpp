@@ -12,7 +12,6 @@
 #include "gui/models/session/sentences.hpp"
 #include "gui/views/shell/main_window.hpp"
 #include "gui/views/shell/notice_bar.hpp"
-#include "gui/views/shell/part_bar.hpp"
 #include "gui/views/shell/window_actions.hpp"
 #include "gui/views/what_if/what_if_view.hpp"
 #include "models/base/host_memory.hpp"

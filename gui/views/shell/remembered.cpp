@@ -2,17 +2,13 @@
 
 #include <QCryptographicHash>
 #include <QSettings>
-#include <QVariant>
 #include <algorithm>
 
 namespace foreshard::gui {
 namespace {
 
 constexpr int kRecentKept = 12;
-// Of the list of recent files and other keys as they stand in the settings.
-const QLatin1String kRecent("recent"), kTheme("theme"), kTextScale("text_scale"),
-    kLessMotion("less_motion"), kCriticalPath("critical_path"), kGeometry("window/geometry"),
-    kLayout("window/layout"), kInspector("window/inspector"), kStarted("started");
+const QLatin1String kRecent("recent"), kTheme("theme");
 
 QSettings& settings() {
   static QSettings all(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("foreshard"),
@@ -46,7 +42,7 @@ QVariant Remembered::value(const QString& key, const QVariant& otherwise) const 
   return is_wanted_ ? settings().value(key, otherwise) : otherwise;
 }
 
-void Remembered::set(const QString& key, const QVariant& value) const {
+void Remembered::set_value(const QString& key, const QVariant& value) const {
   if (is_wanted_) settings().setValue(key, value);
 }
 
@@ -58,7 +54,7 @@ void Remembered::add_recent(const QString& file) {
   QStringList files = recent_files();
   files.removeAll(file);
   files.prepend(file);
-  set(kRecent, files.mid(0, kRecentKept));
+  set_value(kRecent, files.mid(0, kRecentKept));
 }
 
 ThemeChoice Remembered::theme() const {
@@ -68,48 +64,9 @@ ThemeChoice Remembered::theme() const {
 }
 
 void Remembered::set_theme(ThemeChoice theme) {
-  set(kTheme, theme == ThemeChoice::light  ? QStringLiteral("light")
-              : theme == ThemeChoice::dark ? QStringLiteral("dark")
-                                           : QStringLiteral("system"));
-}
-
-double Remembered::text_scale() const {
-  return std::clamp(value(kTextScale, 1.0).toDouble(), 0.8, 1.5);
-}
-void Remembered::set_text_scale(double scale) {
-  set(kTextScale, scale);
-}
-
-bool Remembered::less_motion() const {
-  return value(kLessMotion, false).toBool();
-}
-void Remembered::set_less_motion(bool less) {
-  set(kLessMotion, less);
-}
-
-bool Remembered::critical_path() const {
-  return value(kCriticalPath, false).toBool();
-}
-void Remembered::set_critical_path(bool shows) {
-  set(kCriticalPath, shows);
-}
-
-QByteArray Remembered::geometry() const {
-  return value(kGeometry, QByteArray()).toByteArray();
-}
-QByteArray Remembered::layout() const {
-  return value(kLayout, QByteArray()).toByteArray();
-}
-void Remembered::set_window(const QByteArray& geometry, const QByteArray& layout) {
-  set(kGeometry, geometry);
-  set(kLayout, layout);
-}
-
-bool Remembered::shows_inspector() const {
-  return value(kInspector, true).toBool();
-}
-void Remembered::set_shows_inspector(bool shows) {
-  set(kInspector, shows);
+  set_value(kTheme, theme == ThemeChoice::light  ? QStringLiteral("light")
+                    : theme == ThemeChoice::dark ? QStringLiteral("dark")
+                                                 : QStringLiteral("system"));
 }
 
 std::vector<std::int64_t> Remembered::marks(const Document& document) const {
@@ -124,14 +81,7 @@ std::vector<std::int64_t> Remembered::marks(const Document& document) const {
 void Remembered::set_marks(const Document& document, const std::vector<std::int64_t>& marks) {
   QVariantList list;
   for (const std::int64_t mark : marks) list.append(static_cast<qlonglong>(mark));
-  set(marks_key(document), list.isEmpty() ? QVariant() : QVariant(list));
-}
-
-bool Remembered::was_started_before() const {
-  return value(kStarted, false).toBool();
-}
-void Remembered::set_started() {
-  set(kStarted, true);
+  set_value(marks_key(document), list.isEmpty() ? QVariant() : QVariant(list));
 }
 
 }  // namespace foreshard::gui

@@ -4,6 +4,7 @@
 
 #include <QByteArray>
 #include <QStringList>
+#include <QVariant>
 #include <cstdint>
 #include <vector>
 
@@ -22,34 +23,40 @@ class Remembered {
   QStringList recent_files() const;  // newest first
   void add_recent(const QString& file);
 
+  // What is kept as it is.
+  template <class Value>
+  struct Setting {
+    const char* key;
+    Value otherwise;
+  };
+  template <class Value>
+  Value get(const Setting<Value>& setting) const {
+    return value(QLatin1String(setting.key), QVariant::fromValue(setting.otherwise))
+        .template value<Value>();
+  }
+  template <class Value>
+  void set(const Setting<Value>& setting, const Value& now) const {
+    set_value(QLatin1String(setting.key), QVariant::fromValue(now));
+  }
+
   ThemeChoice theme() const;
   void set_theme(ThemeChoice theme);
-  double text_scale() const;
-  void set_text_scale(double scale);
-  bool less_motion() const;
-  void set_less_motion(bool less);
-
-  bool critical_path() const;  // whether the timeline shows it
-  void set_critical_path(bool shows);
-
-  QByteArray geometry() const;
-  QByteArray layout() const;
-  void set_window(const QByteArray& geometry, const QByteArray& layout);
-
-  bool shows_inspector() const;
-  void set_shows_inspector(bool shows);
 
   std::vector<std::int64_t> marks(const Document& document) const;
   void set_marks(const Document& document, const std::vector<std::int64_t>& marks);
 
-  bool was_started_before() const;
-  void set_started();
-
  private:
   QVariant value(const QString& key, const QVariant& otherwise) const;
-  void set(const QString& key, const QVariant& value) const;
+  void set_value(const QString& key, const QVariant& value) const;
 
   bool is_wanted_;
 };
+
+inline const Remembered::Setting<double> kTextScale{"text_scale", 1.0};
+inline const Remembered::Setting<bool> kLessMotion{"less_motion", false},
+    kCriticalPath{"critical_path", false},  // whether the timeline shows it
+    kShowsInspector{"window/inspector", true}, kWasStarted{"started", false};
+inline const Remembered::Setting<QByteArray> kGeometry{"window/geometry", {}},
+    kLayout{"window/layout", {}};
 
 }  // namespace foreshard::gui

@@ -2,6 +2,8 @@
 // field and the button for help.
 #pragma once
 
+#include <QTabBar>
+
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/painted_widget.hpp"
 
@@ -9,17 +11,52 @@ class QPushButton;
 
 namespace foreshard::gui {
 
+// The open documents in the top bar: a box for each, with a gutter that is solid for what was measured
+// and hatched for what is predicted, its source in words, its title and a cross that closes it. Where there are too many
+// for its width the bar scrolls.
+class DocumentChips : public QTabBar {
+  Q_OBJECT
+ public:
+  explicit DocumentChips(Session& session, QWidget* parent = nullptr);
+
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+  QRectF chip(int index) const;
+  QRectF cross(int index) const;
+
+ Q_SIGNALS:
+  void close_asked(int index);
+
+ protected:
+  QSize tabSizeHint(int index) const override;
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  void take_documents();
+  double wish(const Document& document) const;
+  void draw_chip(QPainter& painter, const QRectF& box, int index) const;
+
+  Session& session_;
+  int hot_cross_ = -1;  // under the pointer
+};
+
+QString source_word(Source source);
+
 class DocumentChips;
 class Search;
 class SearchField;
-class ViewTabs;
+class SegmentedControl;
 
 class TopBar : public PaintedWidget {
   Q_OBJECT
  public:
-  TopBar(Session& session, Search& search, std::vector<QString> views, QWidget* parent = nullptr);
+  TopBar(Session& session, Search& search, const QStringList& views, QWidget* parent = nullptr);
 
-  ViewTabs& tabs() const { return *tabs_; }
+  SegmentedControl& tabs() const { return *tabs_; }
   DocumentChips& chips() const { return *chips_; }
   SearchField& search() const { return *search_; }
   QPushButton& help() const { return *help_; }
@@ -30,7 +67,7 @@ class TopBar : public PaintedWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  ViewTabs* tabs_;
+  SegmentedControl* tabs_;
   DocumentChips* chips_;
   SearchField* search_;
   QPushButton* help_;

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "gui/views/shell/picture.hpp"
+#include "gui/views/shell/unattended.hpp"
 #include "models/base/moment.hpp"
 
 namespace foreshard::gui {

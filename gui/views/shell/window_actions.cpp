@@ -1,6 +1,7 @@
 #include "gui/views/shell/window_actions.hpp"
 
 #include <QMainWindow>
+#include <algorithm>
 
 #include "gui/models/base/words.hpp"
 
@@ -73,6 +74,11 @@ QAction* WindowActions::add(const QString& text, const QList<QKeySequence>& keys
 
 QList<QAction*> WindowActions::all() const {
   return all_;
+}
+
+bool WindowActions::has_key(const QKeySequence& key) const {
+  return std::ranges::any_of(all_,
+                             [&](const QAction* one) { return one->shortcuts().contains(key); });
 }
 
 std::vector<KeyHelp> WindowActions::keys() const {

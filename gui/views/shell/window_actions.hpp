@@ -16,6 +16,7 @@ struct WindowActions {
   WindowActions(QMainWindow& window, const std::vector<View*>& views);
 
   QList<QAction*> all() const;
+  bool has_key(const QKeySequence& key) const;
   std::vector<KeyHelp> keys() const;  // for the help: those that have keys
 
   std::vector<QAction*> views;

@@ -7,8 +7,6 @@
 #include "gui/models/what_if/surroundings.hpp"
 #include "gui/views/base/data_table.hpp"
 
-class QStandardItemModel;
-
 namespace foreshard::gui {
 
 class NeighboursTable : public DataTable {
@@ -30,7 +28,6 @@ class NeighboursTable : public DataTable {
 
   std::shared_ptr<const Surroundings> surroundings_;  // the last that was known
   bool is_stale_ = true;
-  QStandardItemModel* rows_;
 };
 
 }  // namespace foreshard::gui

@@ -2,13 +2,15 @@
 
 #include <QHBoxLayout>
 #include <QPainter>
+#include <QScrollArea>
 #include <QSignalBlocker>
+#include <QToolButton>
 #include <algorithm>
 #include <set>
 
 #include "gui/models/what_if/outcome_text.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/choices.hpp"
 #include "models/hardware/hardware.hpp"
 #include "models/plan/plan_keys.hpp"
 
@@ -16,6 +18,7 @@ namespace foreshard::gui {
 namespace {
 
 constexpr int kPanelWidth = 376, kScrollBar = 11;
+constexpr int kLabelWidth = 92, kLeft = 32;
 constexpr int kRankChoices[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
 void offer(QComboBox& list, int value) {
@@ -27,9 +30,121 @@ void offer(QComboBox& list, int value) {
 
 }  // namespace
 
+// A section of the panel that folds: a title with a triangle, a summary at the right, rows below.
+class FoldSection : public QWidget {
+ public:
+  FoldSection(const QString& title, bool is_open, QWidget* parent)
+      : QWidget(parent),
+        header_(new QToolButton(this)),
+        summary_(new TextLabel(Text::secondary, Role::text3, header_)),
+        body_(new QWidget(this)) {
+    header_->setText(title);
+    header_->setCheckable(true);
+    header_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    header_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    header_->setProperty("fold", true);
+    summary_->setAttribute(Qt::WA_TransparentForMouseEvents);
+    summary_->set_alignment(Qt::AlignRight);
+    auto* over = new QHBoxLayout(header_);
+    over->setContentsMargins(scaled(140), 0, 16, 0);
+    over->addWidget(summary_);
+    auto* rows = new QVBoxLayout(body_);
+    rows->setContentsMargins(0, 0, 0, 10);
+    rows->setSpacing(2);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(header_);
+    layout->addWidget(body_);
+    connect(header_, &QToolButton::toggled, this, &FoldSection::show_body);
+    header_->setChecked(is_open);
+    show_body(is_open);
+  }
+
+  void add_row(QWidget* row) { body_->layout()->addWidget(row); }
+  void set_summary(const QString& summary) { summary_->set_text(summary); }
+  void open() { header_->setChecked(true); }
+
+ private:
+  void show_body(bool is_open) {
+    header_->setArrowType(is_open ? Qt::DownArrow : Qt::RightArrow);
+    body_->setVisible(is_open);
+  }
+
+  QToolButton* header_;
+  TextLabel* summary_;
+  QWidget* body_;
+};
+
+ControlRow::ControlRow(const QString& label, QWidget* control, bool is_wide, QWidget* parent)
+    : PaintedWidget(parent),
+      control_(control),
+      is_wide_(is_wide),
+      label_(new TextLabel(Text::body, Role::text, this)) {
+  control_->setParent(this);
+  label_->set_text(label);
+  auto* beside = is_wide ? static_cast<QBoxLayout*>(new QVBoxLayout()) : new QHBoxLayout();
+  beside->setSpacing(is_wide ? 4 : 0);
+  if (is_wide) {
+    beside->addWidget(label_);
+  } else {
+    const auto fit = [this] { label_->setFixedWidth(scaled(kLabelWidth)); };
+    fit();
+    connect(&Appearance::instance(), &Appearance::changed, label_, fit);
+    beside->addWidget(label_, 0, Qt::AlignVCenter);
+  }
+  beside->addWidget(control_, 1);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(kLeft, 3, 16, 3);
+  layout->setSpacing(2);
+  layout->addLayout(beside);
+}
+
+void ControlRow::set_changed(bool is_changed) {
+  if (is_changed == is_changed_) return;
+  is_changed_ = is_changed;
+  update();
+}
+
+void ControlRow::set_error(const QString& sentence) {
+  say(error_, sentence);
+}
+
+void ControlRow::set_warning(const QString& sentence) {
+  say(warning_, sentence);
+}
+
+void ControlRow::say(Message& message, const QString& sentence) {
+  if (sentence == message.sentence) return;
+  message.sentence = sentence;
+  if (message.shown == nullptr) {
+    message.shown = new Paragraph(Paragraph::Frame::none, message.role, this);
+    layout()->addWidget(message.shown);
+  }
+  message.shown->set_sentence(QString(), sentence);
+  message.shown->setVisible(!sentence.isEmpty());
+}
+
+void ControlRow::set_unused(const QString& why) {
+  if (why == why_unused_) return;
+  why_unused_ = why;
+  if (is_wide_) setVisible(why.isEmpty());
+  control_->setEnabled(why.isEmpty());
+  label_->set_role(why.isEmpty() ? Role::text : Role::text3);
+  control_->setToolTip(why);
+}
+
+void ControlRow::paintEvent(QPaintEvent*) {
+  if (!is_changed_) return;
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme()[Role::focus]);
+  painter.drawEllipse(QPointF(22, label_->geometry().center().y() + 0.5), 3, 3);
+}
+
 PlanPanel::PlanPanel(WhatIf& what_if, QWidget* parent) : QWidget(parent), what_if_(what_if) {
   auto* content = new QWidget();
-  content->setAutoFillBackground(false);
   const auto fit = [this, content] {
     setFixedWidth(scaled(kPanelWidth));
     content->setFixedWidth(scaled(kPanelWidth) - kScrollBar);
@@ -44,16 +159,10 @@ PlanPanel::PlanPanel(WhatIf& what_if, QWidget* parent) : QWidget(parent), what_i
   add_plan_sections(*column);
   column->addStretch(1);
 
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidget(content);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->viewport()->setAutoFillBackground(false);
   auto* all = new QVBoxLayout(this);
   all->setContentsMargins(0, 0, 1, 0);
   all->setSpacing(0);
-  all->addWidget(scroll, 1);
+  all->addWidget(scrolled(content), 1);
   add_buttons(*all);
 
   connect(&Appearance::instance(), &Appearance::changed, this, qOverload<>(&QWidget::update));
@@ -98,10 +207,8 @@ QWidget* PlanPanel::ranks_and_nodes() {
   auto* layout = new QHBoxLayout(pair);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
-  auto* between = new TextLabel(Text::body, Role::text, pair);
-  between->set_text(tr("nodes"));
   layout->addWidget(ranks_, 1);
-  layout->addWidget(between);
+  layout->addWidget(new TextLabel(Text::body, Role::text, tr("nodes"), pair));
   layout->addWidget(nodes_, 1);
   return pair;
 }
@@ -259,7 +366,7 @@ void PlanPanel::show_messages() {
   }
   for (const auto& [section, fold] : sections_) {
     for (const PlanControl& control : section->controls) {
-      if (error && error->field == control.key) fold->set_open(true);
+      if (error && error->field == control.key) fold->open();
     }
   }
   if (!what_if_.is_stale()) {

@@ -4,19 +4,55 @@
 
 #include <QComboBox>
 #include <QPushButton>
-#include <QScrollArea>
+#include <QVBoxLayout>
 #include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "gui/models/what_if/what_if.hpp"
-#include "gui/views/base/text_label.hpp"
-#include "gui/views/what_if/control_row.hpp"
-#include "gui/views/what_if/fold_section.hpp"
-#include "gui/views/what_if/value_editor.hpp"
+#include "gui/views/base/labels.hpp"
+#include "gui/views/what_if/value_editors.hpp"
 
 namespace foreshard::gui {
+
+// A row of the panel: a label, the control of a key, a dot where the key was changed, and below it
+// what is wrong with the value, or doubtful about it. A key that has no effect under the present
+// plan is greyed and says what it would need; one as large as a tree is hidden.
+class ControlRow : public PaintedWidget {
+  Q_OBJECT
+ public:
+  // Takes the control; above each other where it needs the whole width.
+  ControlRow(const QString& label, QWidget* control, bool is_wide, QWidget* parent);
+
+  void set_changed(bool is_changed);
+  void set_error(const QString& sentence);    // empty: nothing is wrong
+  void set_warning(const QString& sentence);  // empty: nothing is doubtful
+  void set_unused(const QString& why);        // empty: it has an effect
+  bool is_changed() const { return is_changed_; }
+  const QString& error() const { return error_.sentence; }
+  const QString& warning() const { return warning_.sentence; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  struct Message {
+    Role role;
+    QString sentence{};
+    Paragraph* shown = nullptr;  // made when it is first needed
+  };
+  void say(Message& message, const QString& sentence);
+
+  QWidget* control_;
+  bool is_wide_;
+  TextLabel* label_;
+  Message error_{Role::error}, warning_{Role::warn};
+  bool is_changed_ = false;
+  QString why_unused_;
+};
+
+class FoldSection;
 
 class PlanPanel : public QWidget {
   Q_OBJECT

@@ -8,6 +8,7 @@
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
+#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
@@ -70,7 +71,7 @@ void StepBars::paint_variant(QPainter& painter, const Variant& variant, double t
   const Outcome& outcome = *variant.outcome;
   const double badge = badge_width(variant.letter);
   const double line = scaled(kTextLine);
-  draw_badge(painter, {badge / 2, top + line / 2}, variant);
+  draw_badge(painter, {badge / 2, top + line / 2}, variant.letter, pen_of(variant).colour);
   painter.setFont(gui::font(Text::body));
   painter.setPen(t[Role::text]);
   const QFontMetricsF metrics(painter.font());

@@ -6,6 +6,7 @@
 #include <QRectF>
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -14,12 +15,44 @@
 #include "gui/paint/figures.hpp"
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/hatch.hpp"
+#include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
 #include "gui/paint/time_ticks.hpp"
 #include "gui/views/what_if/variant.hpp"
 
 namespace foreshard::gui {
 namespace {
+
+constexpr double kRadius = 4.5;
+constexpr std::size_t kSweepShapes = 8;  // of more values the first shape comes again
+
+// Corners at equal angles, the first one above the centre; every second one `inner` of the way out.
+QPolygonF corners(QPointF centre, int count, double radius, double turn = 0, double inner = 1) {
+  QPolygonF shape;
+  for (int n = 0; n < count; ++n) {
+    const double angle = 2 * std::numbers::pi * n / count + turn;
+    const double r = n % 2 == 0 ? radius : radius * inner;
+    shape << centre + QPointF(r * std::sin(angle), -r * std::cos(angle));
+  }
+  return shape;
+}
+
+QPolygonF plus(QPointF centre) {
+  constexpr double out = 5, in = 1.8;
+  return QPolygonF({{-in, -out},
+                    {in, -out},
+                    {in, -in},
+                    {out, -in},
+                    {out, in},
+                    {in, in},
+                    {in, out},
+                    {-in, out},
+                    {-in, in},
+                    {-out, in},
+                    {-out, -in},
+                    {-in, -in}})
+      .translated(centre);
+}
 
 // Where the badges of a plot's points stand: beside their points, never over one another, and over as
 // few of the plot's other marks as can be.
@@ -93,6 +126,25 @@ std::vector<double> ticks_between(double least, double most, int count) {
   return ticks;
 }
 
+// A shape of its own for each value of the first key, filled where no other plan beats it.
+void draw_sweep_mark(QPainter& painter, QPointF centre, std::size_t value, bool is_filled) {
+  constexpr double half_turn = std::numbers::pi;
+  painter.setPen(QPen(theme()[Role::text2], 1.4));
+  painter.setBrush(theme()[is_filled ? Role::text2 : Role::canvas]);
+  switch (value % kSweepShapes) {
+    case 0: painter.drawEllipse(centre, kRadius, kRadius); break;
+    case 1: painter.drawPolygon(corners(centre + QPointF(0, 1), 3, kRadius + 1.5)); break;
+    case 2: painter.drawRect(QRectF(centre.x() - 4, centre.y() - 4, 8, 8)); break;
+    case 3: painter.drawPolygon(corners(centre, 4, kRadius + 1)); break;
+    case 4:
+      painter.drawPolygon(corners(centre - QPointF(0, 1), 3, kRadius + 1.5, half_turn));
+      break;
+    case 5: painter.drawPolygon(plus(centre)); break;
+    case 6: painter.drawPolygon(corners(centre, 10, kRadius + 2, 0, 0.45)); break;
+    default: painter.drawRect(QRectF(centre.x() - 2, centre.y() - 6, 4, 12));
+  }
+}
+
 }  // namespace
 
 SweepPlot::SweepPlot(QWidget* parent) : PaintedWidget(parent) {
@@ -125,8 +177,13 @@ void SweepPlot::resizeEvent(QResizeEvent*) {
 
 void SweepPlot::place_legend() {
   if (surroundings_ == nullptr) return;
-  const auto& values = surroundings_->sweep.first_values;
-  legend_ = SweepLegend(QStringList(values.begin(), values.end()), {0, 26}, width());
+  std::vector<LegendItem> entries;
+  for (const QString& value : surroundings_->sweep.first_values) {
+    entries.push_back({value, 12, [n = entries.size()](QPainter& painter, QPointF centre) {
+                         draw_sweep_mark(painter, centre, n, true);
+                       }});
+  }
+  legend_ = Legend(entries, {0, static_cast<double>(scaled(26))}, width());
 }
 
 void SweepPlot::measure() {
@@ -215,10 +272,7 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   QColor fill = t[Role::error];
   fill.setAlphaF(0.08F);
   painter.fillRect(QRectF(QPointF(x, box.top()), box.bottomRight()), fill);
-  QPen pen(t[Role::error], 1.2);
-  pen.setDashPattern({5, 3});
-  painter.setPen(pen);
-  painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()));
+  draw_limit(painter, {x, box.top()}, {x, box.bottom()});
 }
 
 void SweepPlot::paint_front(QPainter& painter) const {
@@ -305,7 +359,7 @@ void SweepPlot::paint_variants(QPainter& painter) const {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme()[Role::text2], variants[n]->place == 0 ? 2 : 1));
     painter.drawEllipse(variant_centre(*variants[n]), 8, 8);
-    draw_badge(painter, badges[n].center(), *variants[n]);
+    draw_badge(painter, badges[n].center(), variants[n]->letter, pen_of(*variants[n]).colour);
   }
 }
 

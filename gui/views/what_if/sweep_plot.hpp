@@ -5,9 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "gui/paint/legend.hpp"
 #include "gui/views/base/painted_widget.hpp"
-#include "gui/views/what_if/sweep_marks.hpp"
 #include "gui/views/what_if/variant.hpp"
 
 namespace foreshard::gui {
@@ -22,7 +23,7 @@ class SweepPlot : public PaintedWidget {
   void set_variants(std::vector<Variant> variants);
   QPointF point_centre(std::size_t point) const;
   std::vector<QRectF> badge_boxes() const;  // of the variants that have a place in the plot
-  const SweepLegend& legend() const { return legend_; }
+  const Legend& legend() const { return legend_; }
 
  Q_SIGNALS:
   void applied(const Changes& changes);
@@ -55,7 +56,7 @@ class SweepPlot : public PaintedWidget {
 
   std::shared_ptr<const Surroundings> surroundings_;  // the last that was known
   std::vector<Variant> variants_;
-  SweepLegend legend_;
+  Legend legend_;
   bool is_stale_ = true;
   int chosen_ = -1;  // under the mouse, or where arrows have gone
   double least_gib_ = 0, most_gib_ = 1, least_tokens_ = 0, most_tokens_ = 1;

@@ -1,9 +1,5 @@
 #include "gui/views/what_if/variant.hpp"
 
-#include <algorithm>
-
-#include "gui/paint/figures.hpp"
-#include "gui/paint/fonts.hpp"
 #include "gui/paint/theme.hpp"
 
 namespace foreshard::gui {
@@ -34,35 +30,6 @@ StepPen pen_of(const Variant& variant) {
   if (variant.place % 3 == 2) pen.dash = 6, pen.gap = 4;
   if (variant.place % 3 == 0 && variant.place > 0) pen.dash = pen.gap = 3;
   return pen;
-}
-
-double badge_width(const QString& letter) {
-  return std::max(18.0, figure_width(gui::font(Text::secondary_strong), letter) + 14);
-}
-
-void draw_badge(QPainter& painter, QPointF centre, const Variant& variant) {
-  painter.save();
-  painter.setRenderHint(QPainter::Antialiasing);
-  const double wide = badge_width(variant.letter);
-  const QRectF box(centre.x() - wide / 2, centre.y() - kBadgeHeight / 2, wide, kBadgeHeight);
-  const QColor fill = grey_of(variant.place);
-  painter.setPen(QPen(theme()[Role::canvas], 1));
-  painter.setBrush(fill);
-  painter.drawRoundedRect(box, kBadgeHeight / 2, kBadgeHeight / 2);
-  painter.setFont(gui::font(Text::secondary_strong));
-  painter.setPen(theme().text_on(fill));
-  painter.drawText(box, Qt::AlignCenter, variant.letter);
-  painter.restore();
-}
-
-void draw_heading(QPainter& painter, QPointF baseline, const QString& title, const QString& about) {
-  painter.setFont(gui::font(Text::strong));
-  painter.setPen(theme()[Role::text]);
-  painter.drawText(baseline, title);
-  const double after = QFontMetricsF(painter.font()).horizontalAdvance(title) + 12;
-  painter.setFont(gui::font(Text::secondary));
-  painter.setPen(theme()[Role::text3]);
-  painter.drawText(baseline + QPointF(after, 0), about);
 }
 
 }  // namespace foreshard::gui

@@ -11,21 +11,171 @@
 #include <utility>
 
 #include "gui/models/what_if/outcome_text.hpp"
+#include "gui/models/what_if/plan_control.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/choice_list.hpp"
-#include "gui/views/what_if/answer_figures.hpp"
+#include "gui/views/base/choices.hpp"
 #include "models/plan/foreign/foreign_plans.hpp"
 #include "models/question/question_json.hpp"
 #include "traces/recorded_question.hpp"
 
 namespace foreshard::gui {
+namespace {
+
+// "+3.0 % on A"; empty without a pin or a change.
+QString against(double value, double pinned, const QString& letter) {
+  if (pinned <= 0 || value <= 0) return {};
+  const double percent = std::round((value / pinned - 1) * 1000) / 10;
+  const QString sign = percent < 0 ? QString(QChar(0x2212)) : QStringLiteral("+");
+  return WhatIf::tr("%1%2 % on %3").arg(sign, QString::number(std::abs(percent), 'f', 1), letter);
+}
+
+Role role_of_gain(double value, double pinned) {
+  return value > pinned ? Role::ok : value < pinned ? Role::text2 : Role::text3;
+}
+
+QString band_text(const Outcome& outcome) {
+  return WhatIf::tr("90 %: %1").arg(time_range_text(outcome.low_ns, outcome.high_ns));
+}
+
+StripFigure reserved_figure(const Outcome& outcome) {
+  StripFigure figure{WhatIf::tr("Peak reserved"),
+                     bytes_figure(outcome.reserved),
+                     {},
+                     Role::text2,
+                     exact_bytes(outcome.reserved)};
+  if (const auto spare = spare_bytes(outcome)) {
+    figure.note = WhatIf::tr("%1 to spare").arg(bytes_figure(*spare).text());
+    if (fits_only_just(outcome)) figure.note_role = Role::warn;
+  } else if (!outcome.fits) {
+    figure.note = WhatIf::tr("does not fit");
+    figure.note_role = Role::error;
+  }
+  return figure;
+}
+
+// The nearest notch of a slider above the present one whose plan does not fit.
+QString next_misfit(const WhatIf& what_if) {
+  if (what_if.surroundings() == nullptr) return {};
+  const SpeltPlan& plan = what_if.settings().plan;
+  for (const Candidate& notch : what_if.surroundings()->notches) {
+    const SpeltKey& change = notch.changes.front();
+    if (!notch.oom || QString::fromStdString(change.value).toLongLong() <=
+                          QString::fromStdString(plan.value(change.name)).toLongLong()) {
+      continue;
+    }
+    SpeltPlan changed = plan;
+    changed.set(change.name, change.value);
+    return WhatIf::tr("%1 runs out: %2.")
+        .arg(change_text(change.name, changed), failure_text(*notch.oom));
+  }
+  return {};
+}
+
+// What is allocated over the step, of every variant.
+std::vector<ByteCurve> curves_of(const std::vector<Variant>& variants) {
+  std::vector<ByteCurve> curves;
+  for (const Variant& variant : variants) {
+    const Outcome& outcome = *variant.outcome;
+    ByteCurve& curve =
+        curves.emplace_back(ByteCurve{variant.letter, {}, outcome.curve_length, pen_of(variant)});
+    curve.is_filled = variant.place == 0;
+    curve.fails = !outcome.fits && !outcome.curve.empty();
+    curve.points.reserve(outcome.curve.size());
+    for (const MemoryStep& step : outcome.curve) {
+      curve.points.emplace_back(step.position, step.allocated);
+    }
+  }
+  return curves;
+}
+
+// What the present one has reserved, and the capacity of its device.
+std::vector<ByteLevel> levels_of(const std::vector<Variant>& variants) {
+  if (variants.empty() || variants.front().place > 0) return {};
+  const Outcome& now = *variants.front().outcome;
+  std::vector<ByteLevel> levels{
+      {WhatIf::tr("reserved, now: %1").arg(bytes_figure(now.reserved).text()), now.reserved}};
+  if (now.capacity) {
+    levels.push_back({WhatIf::tr("capacity of %1: %2")
+                          .arg(now.settings.place(), bytes_figure(*now.capacity).text()),
+                      *now.capacity, true});
+  }
+  return levels;
+}
+
+// The figures with what they differ by from pin A.
+std::vector<StripFigure> answer_figures(const Outcome& outcome, const std::vector<Pin>& pins) {
+  const bool has_time = outcome.step_ns > 0;
+  const Outcome* pinned = pins.empty() ? nullptr : pins.front().outcome.get();
+  const QString letter = pins.empty() ? QString() : pins.front().letter;
+  const Figure nothing{QString(QChar(0x2013)), {}};
+  std::vector<StripFigure> figures{
+      {WhatIf::tr("Throughput"),
+       has_time
+           ? Figure{count_figure(std::llround(outcome.tokens_per_s)).number, WhatIf::tr("tokens/s")}
+           : nothing,
+       {},
+       Role::text2,
+       {}},
+      {WhatIf::tr("Step time"),
+       has_time ? time_figure(outcome.step_ns) : nothing,
+       has_time ? band_text(outcome) : QString(),
+       Role::text3,
+       {}},
+      {WhatIf::tr("MFU"),
+       outcome.mfu > 0 ? Figure{QString::number(outcome.mfu * 100, 'f', 1), QStringLiteral("%")}
+                       : nothing,
+       {},
+       Role::text2,
+       {}},
+      {WhatIf::tr("Exposed communication"),
+       has_time ? time_figure(outcome.exposed_ns) : nothing,
+       has_time
+           ? WhatIf::tr("%1 of the step").arg(percent_text(outcome.exposed_ns / outcome.step_ns))
+           : QString(),
+       Role::text3,
+       {}},
+      reserved_figure(outcome)};
+  if (pinned != nullptr && has_time) {
+    figures[0].note = against(outcome.tokens_per_s, pinned->tokens_per_s, letter);
+    figures[0].note_role = role_of_gain(outcome.tokens_per_s, pinned->tokens_per_s);
+    figures[2].note = against(outcome.mfu, pinned->mfu, letter);
+    figures[2].note_role = role_of_gain(outcome.mfu, pinned->mfu);
+  }
+  return figures;
+}
+
+// Errors of the settings come first; then whether the last good ones fit, which notch would not, and
+// what the prediction warns of.
+Sentence answer_sentence(const WhatIf& what_if) {
+  if (what_if.error()) {
+    return {Role::error, WhatIf::tr("This plan cannot be:"), key_error_text(*what_if.error()),
+            WhatIf::tr("Figures and curves are those of the last plan that could.")};
+  }
+  const Outcome& outcome = *what_if.outcome();
+  const Verdict verdict = verdict_of(outcome);
+  const QString misfit = outcome.fits ? next_misfit(what_if) : QString();
+  Sentence sentence{verdict.state, verdict.lead,
+                    misfit.isEmpty() ? verdict.text : verdict.text + QLatin1Char(' ') + misfit};
+  const QStringList warnings = warnings_of(outcome);
+  sentence.detail = warnings.isEmpty() ? sources_of(outcome).text : warnings.join(QLatin1Char(' '));
+  if (!warnings.isEmpty()) sentence.detail_state = Role::warn;
+  return sentence;
+}
+
+QString answer_status(const Outcome& outcome) {
+  return WhatIf::tr("Answered in %1 · %2")
+      .arg(time_figure(outcome.answered_ns).text(), sources_of(outcome).text);
+}
+
+}  // namespace
 
 WhatIfView::WhatIfView(Session& session, QWidget* parent)
     : View(session, parent),
       panel_(new PlanPanel(what_if_, this)),
       sentence_(new SentenceStrip(this)),
       figures_(new FigureStrip(this)),
-      memory_(new MemoryOverlay(this)),
+      memory_(new BytePlot(tr("Memory over the step"), tr("allocated, worst rank"),
+                           BytePlot::Along::share, {380, 220}, this)),
       bars_(new StepBars(this)),
       variants_(new VariantsTable(this)),
       neighbours_(new NeighboursTable(this)),
@@ -53,8 +203,9 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   scale_->setAccessibleName(tr("Up to the capacity of the device, or to what is used"));
   connect(scale_, &SegmentedControl::chosen, this,
           [this](int choice) { memory_->set_fits_data(choice == 1); });
-  connect(clock_, &SegmentedControl::chosen, this,
-          [this](int choice) { memory_->set_in_time(choice == 1); });
+  connect(clock_, &SegmentedControl::chosen, this, [this](int choice) {
+    memory_->set_along(choice == 1 ? BytePlot::Along::time : BytePlot::Along::share);
+  });
   connect(panel_, &PlanPanel::save_wanted, this, &WhatIfView::save);
   connect(panel_, &PlanPanel::other_base_wanted, this,
           [this] { start_from(*this->session().current()); });
@@ -75,16 +226,16 @@ void WhatIfView::lay_out() {
   left_ = new QVBoxLayout();
   left_->setSpacing(12);
   left_->addWidget(memory_, 5);
+  const auto head = [this](const QString& title, const QString& note) {
+    auto* row = new QHBoxLayout();
+    row->setSpacing(12);
+    row->addWidget(new TextLabel(Text::strong, Role::text, title, this));
+    row->addWidget(new TextLabel(Text::secondary, Role::text2, note, this), 1);
+    left_->addLayout(row);
+  };
+  head(tr("Variants"), tr("P pins the present one, Delete drops a pin"));
   left_->addWidget(variants_);
-  auto* heading = new TextLabel(Text::strong, Role::text, this);
-  heading->set_text(tr("One change away"));
-  auto* note = new TextLabel(Text::secondary, Role::text2, this);
-  note->set_text(tr("every key moved by one notch from Now"));
-  auto* over_table = new QHBoxLayout();
-  over_table->setSpacing(12);
-  over_table->addWidget(heading);
-  over_table->addWidget(note, 1);
-  left_->addLayout(over_table);
+  head(tr("One change away"), tr("every key moved by one notch from Now"));
   left_->addWidget(neighbours_, 4);
   right_ = new QVBoxLayout();
   right_->setSpacing(12);
@@ -97,20 +248,13 @@ void WhatIfView::lay_out() {
   columns_->setSpacing(0);
   columns_->addLayout(left_, 61);
   columns_->addLayout(right_, 44);
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidget(plots);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->viewport()->setAutoFillBackground(false);
-  plots->setAutoFillBackground(false);
-  plots_ = scroll;
+  plots_ = scrolled(plots);
   auto* answer = new QVBoxLayout();
   answer->setSpacing(0);
   answer->addWidget(sentence_);
   answer->addWidget(figures_);
   answer->addSpacing(8);
-  answer->addWidget(scroll, 1);
+  answer->addWidget(plots_, 1);
   answer->addStretch();
   auto* all = new QHBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
@@ -165,9 +309,7 @@ QWidget* WhatIfView::sweep_choices() {
   };
   connect(first, qOverload<int>(&QComboBox::activated), this, take);
   connect(second, qOverload<int>(&QComboBox::activated), this, take);
-  auto* label = new TextLabel(Text::secondary, Role::text2, bar);
-  label->set_text(tr("Sweep"));
-  layout->addWidget(label);
+  layout->addWidget(new TextLabel(Text::secondary, Role::text2, tr("Sweep"), bar));
   layout->addWidget(first, 1);
   layout->addWidget(second, 1);
   return bar;
@@ -251,7 +393,8 @@ void WhatIfView::show_answer() {
   if (!has_question) {
     sentence_->set_sentence({Role::warn, tr("No answer:"), what_if_.why_nothing()});
   }
-  memory_->set_variants(variants_of(what_if_));
+  const std::vector<Variant> variants = variants_of(what_if_);
+  memory_->show_curves(curves_of(variants), levels_of(variants));
   rest_.start();
   show_age();
   if (what_if_.outcome() != nullptr) {

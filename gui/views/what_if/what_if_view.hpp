@@ -7,13 +7,14 @@
 #include <QComboBox>
 #include <QTimer>
 #include <optional>
+#include <vector>
 
 #include "gui/models/what_if/what_if.hpp"
+#include "gui/views/base/byte_plot.hpp"
+#include "gui/views/base/choices.hpp"
 #include "gui/views/base/figure_strip.hpp"
-#include "gui/views/base/segmented_control.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/view.hpp"
-#include "gui/views/what_if/memory_overlay.hpp"
 #include "gui/views/what_if/neighbours_table.hpp"
 #include "gui/views/what_if/plan_panel.hpp"
 #include "gui/views/what_if/step_bars.hpp"
@@ -91,7 +92,7 @@ class WhatIfView : public View {
   PlanPanel* panel_;
   SentenceStrip* sentence_;
   FigureStrip* figures_;
-  MemoryOverlay* memory_;
+  BytePlot* memory_;
   StepBars* bars_;
   VariantsTable* variants_;
   NeighboursTable* neighbours_;

@@ -49,5 +49,15 @@ TEST_F(StepLineTest, FillsFromEachColumnDown) {
   }
 }
 
+TEST_F(StepLineTest, FillsBetweenTwoLines) {
+  const StepColumns lower{4, 1, {25, 22, 22, 22, 22, 20, 20, 20}};
+  fill_between(painter, columns, lower, kInk);
+  for (std::size_t n = 0; n < columns.y.size(); ++n) {
+    EXPECT_EQ(inked_in(4 + static_cast<int>(n)), static_cast<int>(lower.y[n] - columns.y[n])) << n;
+  }
+  EXPECT_EQ(inked_in(3), 0);
+  EXPECT_EQ(inked_in(12), 0);
+}
+
 }  // namespace
 }  // namespace foreshard::gui

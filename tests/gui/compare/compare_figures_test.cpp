@@ -42,7 +42,7 @@ TEST_F(CompareFigures, AreThoseOfTheCommandLine) {
   const QStringList lines = view.as_text().split(QLatin1Char('\n'));
   for (int n = 0; n < 5; ++n) {  // the table's order is the command line's
     const QJsonObject one = operators[n].toObject();
-    EXPECT_EQ(causes().model()->index(n, CausesModel::name).data().toString(),
+    EXPECT_EQ(causes().model()->index(n, CausesTable::kName).data().toString(),
               one[QLatin1String("name")].toString());
     const TimeScale times = ShownCauses(view.comparison()->causes, true).times;
     EXPECT_EQ(lines

@@ -3,8 +3,7 @@
 #include <set>
 
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/choice_list.hpp"
-#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/choices.hpp"
 #include "gui/views/compare/waterfall_plot.hpp"
 #include "tests/gui/compare/shown_comparison.hpp"
 
@@ -50,17 +49,17 @@ TEST_F(CompareViewTest, DifferencesHaveRoomInAnyWindow) {
     view.resize(size);
     QCoreApplication::processEvents();
     const QHeaderView& header = *causes().horizontalHeader();
-    EXPECT_GE(causes().columnWidth(CausesModel::difference),
-              std::max(170, header.sectionSizeHint(CausesModel::difference)))
+    EXPECT_GE(causes().columnWidth(CausesTable::kDifference),
+              std::max(170, header.sectionSizeHint(CausesTable::kDifference)))
         << size.width();
-    EXPECT_FALSE(causes().isColumnHidden(CausesModel::candidate));
+    EXPECT_FALSE(causes().isColumnHidden(CausesTable::kCandidate));
     EXPECT_LE(canvas().width(), size.width());
     // The table begins where the canvas ends.
     const int canvas_end = canvas().mapTo(&view, QPoint(0, canvas().sizeHint().height())).y();
     const int table_top = causes().mapTo(&view, QPoint(0, 0)).y();
     EXPECT_LT(table_top - canvas_end, 60) << size.height();
   }
-  EXPECT_FALSE(causes().isColumnHidden(CausesModel::category));
+  EXPECT_FALSE(causes().isColumnHidden(CausesTable::kCategory));
 }
 
 TEST_F(CompareViewTest, EveryKernelIsDrawnWhereItIsFound) {
@@ -244,12 +243,12 @@ TEST_F(CompareViewTest, SaysWhereThePredictedTimesComeFrom) {
   open_both();
   view.resize(2240, 1330);
   QCoreApplication::processEvents();
-  ASSERT_FALSE(causes().isColumnHidden(CausesModel::costs));
+  ASSERT_FALSE(causes().isColumnHidden(CausesTable::kCosts));
   for (int row = 0; row < causes().model()->rowCount(); ++row) {
     const auto cell = [&](int column) {
       return causes().model()->index(row, column).data().toString();
     };
-    EXPECT_EQ(cell(CausesModel::costs), cell(CausesModel::name) == QStringLiteral("matmul")
+    EXPECT_EQ(cell(CausesTable::kCosts), cell(CausesTable::kName) == QStringLiteral("matmul")
                                             ? QStringLiteral("fitted")
                                             : QStringLiteral("measured"));
   }
@@ -261,7 +260,7 @@ TEST_F(CompareViewTest, OfMeasuredRunsThereAreNoCostsToTell) {
         make_document(tests::two_runs().baseline, Source::measured, QStringLiteral("run"), {}));
   }
   wait();
-  EXPECT_TRUE(causes().isColumnHidden(CausesModel::costs));
+  EXPECT_TRUE(causes().isColumnHidden(CausesTable::kCosts));
 }
 
 TEST_F(CompareViewTest, BracketsWalkFromTheWorstDifferenceOn) {

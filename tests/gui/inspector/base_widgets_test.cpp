@@ -3,22 +3,23 @@
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QKeyEvent>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QStandardItemModel>
 #include <QTest>
 
 #include <gtest/gtest.h>
 
+#include "gui/paint/figures.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/choices.hpp"
 #include "gui/views/base/data_table.hpp"
 #include "gui/views/base/fact_list.hpp"
 #include "gui/views/base/figure_strip.hpp"
-#include "gui/views/base/number_label.hpp"
-#include "gui/views/base/progress_hairline.hpp"
-#include "gui/views/base/segmented_control.hpp"
+#include "gui/views/base/labels.hpp"
 #include "gui/views/base/sentence_strip.hpp"
-#include "gui/views/base/text_label.hpp"
+#include "gui/views/base/side_panel.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -48,27 +49,9 @@ QString text(const char* latin1) {
   return QString::fromLatin1(latin1);
 }
 
-TEST(NumberLabel, NeverNarrows) {
-  NumberLabel label;
-  label.set_figure({text("1849.3"), text("ms")});
-  const int wide = label.sizeHint().width();
-  label.set_figure({text("9.3"), text("ms")});
-  EXPECT_EQ(label.sizeHint().width(), wide);
-}
-
-TEST(NumberLabel, EqualDigitsTakeEqualRoom) {
+TEST(Figures, EqualDigitsTakeEqualRoom) {
   EXPECT_DOUBLE_EQ(number_width(Text::key_figure, {text("111.1"), text("ms")}, {}),
                    number_width(Text::key_figure, {text("888.8"), text("ms")}, {}));
-}
-
-TEST(NumberLabel, StartsAnewWhenTextGrows) {
-  NumberLabel label;
-  label.set_figure({text("849.3"), text("ms")});
-  const int before = label.sizeHint().width();
-  Appearance::instance().set_text_scale(1.5);
-  EXPECT_GT(label.sizeHint().width(), before);
-  Appearance::instance().set_text_scale(1);
-  EXPECT_EQ(label.sizeHint().width(), before);
 }
 
 TEST(TextLabel, ElidesAndTellsTheWholeInItsTooltip) {
@@ -213,7 +196,7 @@ TEST(SegmentedControl, ClicksChoose) {
 Fact link(const char* label) {
   Fact fact;
   fact.label = text(label);
-  fact.is_link = true;
+  fact.leads_to = EventId{0, 7};
   return fact;
 }
 
@@ -244,6 +227,57 @@ TEST(FactList, IsReachedByTabOnlyForItsLinks) {
   EXPECT_EQ(list.focusPolicy(), Qt::NoFocus);
   list.set_facts({link("first")});
   EXPECT_EQ(list.focusPolicy(), Qt::StrongFocus);
+}
+
+// Keys go on where they were: a panel of other figures, and of another event, has the same lists.
+TEST(SidePanel, KeepsTheKeyboardAndTheScrollBarWhileItsFiguresChange) {
+  SidePanel panel;
+  const auto content = [](const char* figure) {
+    PanelContent shown{{text("matmul")}, {{text("Cost")}, {text("Before and after")}}};
+    shown.sections[0].text = text("modelled");
+    shown.sections[1].facts = {link("first"), link("second")};
+    shown.sections[1].facts[1].value = text(figure);
+    for (int n = 0; n < 40; ++n) shown.sections[1].facts.push_back({text("more"), text(figure)});
+    return shown;
+  };
+  panel.show_content(content("1 ms"));
+  panel.resize(320, 300);
+  panel.show();
+  panel.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&panel));
+  auto* const scroll = panel.findChild<QScrollArea*>();
+  scroll->verticalScrollBar()->setValue(100);
+  FactList* links = nullptr;
+  for (auto* list : panel.findChildren<FactList*>()) {
+    if (!list->facts().empty()) links = list;
+  }
+  ASSERT_NE(links, nullptr);
+  links->setFocus();
+  QTest::keyClick(links, Qt::Key_Down);
+  QSignalSpy followed(&panel, &SidePanel::event_followed);
+  PanelContent other = content("2 ms");
+  other.sections[0] = {text("Cost")};  // of this one none is known
+  panel.show_content(other);
+  EXPECT_TRUE(links->hasFocus());
+  EXPECT_EQ(scroll->verticalScrollBar()->value(), 100);
+  EXPECT_EQ(links->facts()[1].value, text("2 ms"));
+  QTest::keyClick(links, Qt::Key_Return);
+  ASSERT_EQ(followed.count(), 1);
+  EXPECT_EQ(followed[0][0].value<EventId>(), (EventId{0, 7}));
+  EXPECT_FALSE(panel.as_text().contains(text("modelled")));
+}
+
+TEST(DataTable, SortsRowsByWhatTheyMeanAndKnowsWhichTheyWere) {
+  DataTable table;
+  table.setSortingEnabled(true);
+  table.show_rows({{text("name")}, {text("bytes"), true}},
+                  {{{text("a")}, {text("2 GiB"), Role::text, 2048}},
+                   {{text("b")}, {text("9 MiB"), Role::text, 9}},
+                   {{text("c")}, {text("1 GiB"), Role::text, 1024}}});
+  table.sortByColumn(1, Qt::AscendingOrder);
+  EXPECT_EQ(table.as_text(), text("name\tbytes\nb\t9 MiB\nc\t1 GiB\na\t2 GiB"));
+  EXPECT_EQ(table.source_row(0), 1);
+  EXPECT_EQ(table.source_row(2), 0);
 }
 
 }  // namespace

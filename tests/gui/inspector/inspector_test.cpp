@@ -14,10 +14,6 @@
 #include <gtest/gtest.h>
 
 #include "gui/models/base/units_text.hpp"
-#include "gui/views/inspector/band_bar.hpp"
-#include "gui/views/inspector/step_panel.hpp"
-#include "gui/views/inspector/step_summary.hpp"
-#include "gui/views/inspector/twin_strip.hpp"
 #include "tests/gui/inspector/recording.hpp"
 
 namespace foreshard::gui {
@@ -28,6 +24,10 @@ QPushButton& button(const QWidget& panel, const char* text) {
     if (one->text() == QString::fromLatin1(text)) return *one;
   }
   throw std::runtime_error(std::string("there is no button ") + text);
+}
+
+QString told(const char* latin1) {
+  return QString::fromLatin1(latin1);
 }
 
 class InspectorTest : public testing::Test {
@@ -56,6 +56,8 @@ class InspectorTest : public testing::Test {
     ASSERT_TRUE(finishes(inspector_));
   }
 
+  const PanelContent& event_shown() const { return inspector_.event_panel().content(); }
+
   Session session_;
   Inspector inspector_;
 };
@@ -68,37 +70,37 @@ TEST_F(InspectorTest, ShowsTheStepWhileNothingIsSelected) {
 }
 
 TEST_F(InspectorTest, StepsTimesAddUpToTheSpan) {
-  const StepSummary summary = summarise_step(*session_.current(), 0);
+  const PanelContent summary = step_content(*session_.current(), 0);
   double sum = 0;
-  for (const Share& share : summary.shares) sum += share.amount;
+  for (const Share& share : summary.sections[0].shares) sum += share.amount;
   const profiler::StepAnalysis& step = session_.current()->analysis->ranks[0].steps.back();
   EXPECT_DOUBLE_EQ(sum, static_cast<double>(step.time.span_ns));
-  EXPECT_FALSE(summary.path.empty());
-  EXPECT_FALSE(summary.sentences.empty());
+  EXPECT_FALSE(summary.section(told("Critical path")).facts.empty());
+  EXPECT_FALSE(summary.sections[2].text.isEmpty());
 }
 
 TEST_F(InspectorTest, StepIsThatOfTheChosenRank) {
   session_.selection().set_rank(1);
-  EXPECT_EQ(inspector_.step_panel().head().headline().whose, QStringLiteral("rank 1"));
+  EXPECT_EQ(inspector_.step_panel().head().headline().rank, 1);
 }
 
 TEST_F(InspectorTest, ShowsTheSelectedEvent) {
   select("reduce_scatter");
-  EXPECT_EQ(inspector_.currentWidget(), &inspector_.selection_panel());
-  const SelectionContent& content = inspector_.selection_panel().content();
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.event_panel());
+  const PanelContent& content = event_shown();
   const traces::Event& event = trace().events[static_cast<std::size_t>(event_of("reduce_scatter"))];
   EXPECT_EQ(content.headline.title, QStringLiteral("reduce_scatter"));
   EXPECT_EQ(content.headline.figure.text(),
             time_figure(static_cast<double>(event.end_ns - event.start_ns)).text());
-  EXPECT_EQ(content.key.toStdString(), trace().strings[event.stable_key]);
-  EXPECT_FALSE(content.links.empty());
+  EXPECT_EQ(content.section(told("Key")).text.toStdString(), trace().strings[event.stable_key]);
+  EXPECT_FALSE(content.section(told("Before and after")).facts.empty());
 }
 
 TEST_F(InspectorTest, SaysWhereAPredictedTimeComesFromWithItsBand) {
-  const auto bar = [&] { return inspector_.selection_panel().findChild<BandBar*>(); };
+  const auto bar = [&] { return inspector_.event_panel().findChild<BandBar*>(); };
   select("reduce_scatter");
   EXPECT_FALSE(bar()->isVisible()) << "of a measured event";
-  EXPECT_TRUE(inspector_.selection_panel().content().cost_text.isEmpty());
+  EXPECT_TRUE(event_shown().section(told("Cost")).is_empty());
   traces::Trace predicted = trace();
   predicted.events.update_all([](traces::Event& event) {
     event.cost_source = CostSource::fitted;
@@ -107,16 +109,18 @@ TEST_F(InspectorTest, SaysWhereAPredictedTimeComesFromWithItsBand) {
   session_.replace(0, make_document(std::move(predicted), Source::predicted, {}, {}));
   select("reduce_scatter");
   EXPECT_TRUE(bar()->isVisible());
-  const SelectionContent& content = inspector_.selection_panel().content();
+  const EventContent content = event_content(*session_.current(), 0, event_of("reduce_scatter"));
   ASSERT_TRUE(content.band);
   EXPECT_NEAR(content.band->high_ns, 1.165 * content.band->value_ns, 1);
-  EXPECT_EQ(content.cost_source, QStringLiteral("fitted"));
-  EXPECT_TRUE(inspector_.selection_panel().as_text().contains(content.cost_text));
+  EXPECT_EQ(event_shown().section(told("Cost")).note, QStringLiteral("fitted"));
+  const QString cost = event_shown().section(told("Cost")).text;
+  EXPECT_FALSE(cost.isEmpty());
+  EXPECT_TRUE(inspector_.event_panel().as_text().contains(cost));
 }
 
 TEST_F(InspectorTest, SaysWhatRecordingTookWhereTheRecorderKnows) {
   const auto says_so = [](const Document& document) {
-    const std::vector<Fact> facts = summarise_step(document, 0).recording;
+    const std::vector<Fact> facts = step_content(document, 0).section(told("Recording")).facts;
     return std::any_of(facts.begin(), facts.end(), [](const Fact& fact) {
       return fact.label == QStringLiteral("Recording took");
     });
@@ -127,7 +131,7 @@ TEST_F(InspectorTest, SaysWhatRecordingTookWhereTheRecorderKnows) {
 
 TEST_F(InspectorTest, TwinsAreAllOfTheOperatorInTheStep) {
   select("reduce_scatter");
-  const SelectionContent& content = inspector_.selection_panel().content();
+  const EventContent content = event_content(*session_.current(), 0, event_of("reduce_scatter"));
   const traces::Event& selected =
       trace().events[static_cast<std::size_t>(event_of("reduce_scatter"))];
   std::size_t like = 0;
@@ -135,37 +139,41 @@ TEST_F(InspectorTest, TwinsAreAllOfTheOperatorInTheStep) {
     like += one.lane == selected.lane && one.step == selected.step && one.name == selected.name;
   }
   EXPECT_EQ(content.twins.size(), like);
-  EXPECT_EQ(content.twin_events[static_cast<std::size_t>(content.current_twin)],
+  EXPECT_EQ(content.twins[static_cast<std::size_t>(content.current_twin)].event,
             *session_.selection().event());
 }
 
 TEST_F(InspectorTest, LinksAndTwinsLeadToTheirEvents) {
   select("reduce_scatter");
-  const SelectionContent before = inspector_.selection_panel().content();
-  auto* const links = inspector_.selection_panel().findChildren<FactList*>().last();
+  const EventContent before = event_content(*session_.current(), 0, event_of("reduce_scatter"));
+  FactList* links = nullptr;
+  for (auto* list : inspector_.event_panel().findChildren<FactList*>()) {
+    if (list->accessibleName() == told("Before and after")) links = list;
+  }
+  ASSERT_NE(links, nullptr);
   QTest::mouseClick(links, Qt::LeftButton, {}, links->row_centre(0));
-  EXPECT_EQ(*session_.selection().event(), before.link_events[0]);
+  EXPECT_EQ(session_.selection().event(), std::get<EventId>(links->facts()[0].leads_to));
   ASSERT_TRUE(finishes(inspector_));
 
   select("reduce_scatter");
-  auto* const twins = inspector_.selection_panel().findChild<TwinStrip*>();
+  auto* const twins = inspector_.event_panel().findChild<TwinStrip*>();
   ASSERT_GT(before.twins.size(), 1U);
   const int other = before.current_twin == 0 ? 1 : before.current_twin - 1;
   QTest::mouseClick(twins, Qt::LeftButton, {}, twins->bar(other).center().toPoint());
-  EXPECT_EQ(*session_.selection().event(), before.twin_events[static_cast<std::size_t>(other)]);
+  EXPECT_EQ(*session_.selection().event(), before.twins[static_cast<std::size_t>(other)].event);
 }
 
 TEST_F(InspectorTest, ButtonsZoomMarkAndCopy) {
   select("all_gather");
   const traces::Event& event = trace().events[static_cast<std::size_t>(event_of("all_gather"))];
-  SelectionPanel& panel = inspector_.selection_panel();
-  QTest::mouseClick(&button(panel, "Mark"), Qt::LeftButton);
+  SidePanel& panel = inspector_.event_panel();
+  QTest::mouseClick(&button(panel, "Mark  M"), Qt::LeftButton);
   EXPECT_EQ(session_.selection().marks(), std::vector<std::int64_t>{event.start_ns});
   session_.axis().set_width(1000);
-  QTest::mouseClick(&button(panel, "Zoom to it"), Qt::LeftButton);
+  QTest::mouseClick(&button(panel, "Zoom to it  F"), Qt::LeftButton);
   EXPECT_NEAR(static_cast<double>(session_.axis().start_ns()), static_cast<double>(event.start_ns),
               1000);
-  QTest::mouseClick(&button(panel, "Copy"), Qt::LeftButton);
+  QTest::mouseClick(&button(panel, "Copy as text"), Qt::LeftButton);
   EXPECT_TRUE(QGuiApplication::clipboard()->text().contains(QStringLiteral("all_gather")));
 }
 
@@ -175,7 +183,7 @@ TEST_F(InspectorTest, WhatWasSetLastIsShown) {
   session_.selection().set_range(step);
   EXPECT_EQ(inspector_.currentWidget(), &inspector_.range_panel());
   select("all_gather");
-  EXPECT_EQ(inspector_.currentWidget(), &inspector_.selection_panel());
+  EXPECT_EQ(inspector_.currentWidget(), &inspector_.event_panel());
   session_.selection().select(std::nullopt);
   EXPECT_EQ(inspector_.currentWidget(), &inspector_.range_panel());
   session_.selection().clear();
@@ -192,8 +200,7 @@ TEST_F(InspectorTest, RangesAndStepsTellOfWhatWasLostInThem) {
   const auto tells = [](const QString& text) {
     return text.contains(QStringLiteral("At least 7 records were dropped"));
   };
-  const auto sentences = summarise_step(*document, step.rank).sentences;
-  EXPECT_TRUE(std::any_of(sentences.begin(), sentences.end(), tells));
+  EXPECT_TRUE(tells(step_content(*document, step.rank).sections[2].text));
   session_.replace(0, document);
   session_.selection().set_rank(step.rank);
   const auto told_of = [&](traces::Interval range) {
@@ -248,15 +255,44 @@ TEST(InspectorDocuments, OthersRecordingsHaveASummaryToo) {
 }
 
 TEST(InspectorDocuments, WithoutADeviceHaveNoTimeOfOne) {
-  const StepSummary snapshot = summarise_step(*recording("snapshot.pickle"), 0);
-  EXPECT_TRUE(snapshot.time.empty());
+  const auto time_of = [](const char* name) {
+    return step_content(*recording(name), 0).sections[1].facts;
+  };
+  const PanelContent snapshot = step_content(*recording("snapshot.pickle"), 0);
+  EXPECT_TRUE(time_of("snapshot.pickle").empty());
   EXPECT_TRUE(snapshot.headline.figure.number.isEmpty());
-  EXPECT_FALSE(snapshot.memory.empty());
-  EXPECT_FALSE(summarise_step(*recording("drawn_gpu"), 0).time.empty());
-  const auto of_cpu = summarise_step(*recording("pytorch_cpu"), 0).operators;
+  EXPECT_FALSE(snapshot.section(told("Memory at its peak")).facts.empty());
+  EXPECT_FALSE(time_of("drawn_gpu").empty());
+  const auto of_cpu = step_content(*recording("pytorch_cpu"), 0)
+                          .section(told("Costliest operators, all steps"))
+                          .facts;
   ASSERT_GT(of_cpu.size(), 2u);
   EXPECT_TRUE(
       std::ranges::is_sorted(of_cpu, std::greater{}, [](const Fact& fact) { return fact.bar; }));
+}
+
+// Copies into and out of collectives run in forward and in backward: two rows of one name say which.
+TEST(InspectorRange, OperatorsOfOneNameSayTheirPhase) {
+  traces::Trace trace;
+  trace.lanes = {{0, true, trace.strings.intern("compute")}};
+  for (const char* phase : {"forward", "backward", "forward", "forward"}) {
+    traces::Event event;
+    event.kind = traces::EventKind::compute;
+    const auto n = static_cast<std::int64_t>(trace.events.size());
+    event.name = trace.strings.intern(n == 3 ? "matmul" : "all_gather_copy_out");
+    event.phase = trace.strings.intern(phase);
+    event.start_ns = 1000 * n;
+    event.end_ns = 1000 * n + 900;
+    trace.events.push_back(event);
+  }
+  const auto document = make_document(std::move(trace), Source::measured, told("run"), {});
+  const RangeStatistics statistics = range_statistics(*document->lanes, 0, {0, 4000});
+  const PanelContent content = range_content(*document, statistics, MemoryCurve());
+  QStringList labels;
+  for (const Fact& fact : content.section(told("Operators")).facts) labels << fact.label;
+  labels.sort();
+  EXPECT_EQ(labels, (QStringList{QStringLiteral("all_gather_copy_out · backward"),
+                                 QStringLiteral("all_gather_copy_out · forward"), told("matmul")}));
 }
 
 TEST(InspectorRanks, TheRankIsChosenInTheHeadOrByKeys) {
@@ -266,15 +302,15 @@ TEST(InspectorRanks, TheRankIsChosenInTheHeadOrByKeys) {
   inspector.resize(inspector.sizeHint());
   inspector.show();
   const auto head = [&] { return inspector.currentWidget()->findChild<PanelHead*>(); };
-  ASSERT_EQ(head()->headline().whose, QStringLiteral("rank 0"));
-  QTest::mouseClick(head(), Qt::LeftButton, {}, head()->whose_box().center().toPoint());
+  ASSERT_EQ(head()->headline().rank, 0);
+  QTest::mouseClick(head(), Qt::LeftButton, {}, head()->rank_box().center().toPoint());
   auto* menu = inspector.findChild<QMenu*>();
   ASSERT_NE(menu, nullptr);
   ASSERT_EQ(menu->actions().size(), std::ssize(session.current()->analysis->ranks));
   EXPECT_TRUE(menu->actions().front()->isChecked());
   menu->actions().at(1)->trigger();
   EXPECT_EQ(session.selection().rank(), 1);
-  EXPECT_EQ(head()->headline().whose, QStringLiteral("rank 1"));
+  EXPECT_EQ(head()->headline().rank, 1);
   session.show_next_rank(1);  // from the last one
   EXPECT_EQ(session.selection().rank(), 0);
   session.show_next_rank(-1);

@@ -6,41 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "gui/views/inspector/command_palette.hpp"
-#include "gui/views/inspector/help_overlay.hpp"
-#include "gui/views/inspector/key_list.hpp"
+#include "gui/views/inspector/key_overlay.hpp"
 
 namespace foreshard::gui {
 namespace {
 
 QString words(const char* latin1) {
   return QString::fromLatin1(latin1);
-}
-
-KeyRow heading(const char* title) {
-  return {words(title), {}, true, true, -1};
-}
-KeyRow key_row(const char* action, const char* keys) {
-  return {words(action), words(keys), false, true, 0};
-}
-
-QStringList texts(const std::vector<KeyRow>& rows) {
-  QStringList texts;
-  for (const KeyRow& row : rows) texts << row.text;
-  return texts;
-}
-
-TEST(FilteredRows, KeepHeadingsOfWhatTheyKeep) {
-  const std::vector<KeyRow> rows{heading("Timeline"), key_row("zoom in", "W"),
-                                 key_row("pan", "A, D"), heading("Memory"),
-                                 key_row("go to the peak", "K")};
-  EXPECT_EQ(texts(filtered_rows(rows, {})).size(), 5);
-  EXPECT_EQ(texts(filtered_rows(rows, words("PEAK"))),
-            (QStringList{words("Memory"), words("go to the peak")}));
-  EXPECT_EQ(texts(filtered_rows(rows, words("in zoom"))),
-            (QStringList{words("Timeline"), words("zoom in")}));
-  EXPECT_EQ(texts(filtered_rows(rows, words("timeline"))).size(), 3);
-  EXPECT_TRUE(filtered_rows(rows, words("nothing")).empty());
 }
 
 class Window : public testing::Test {
@@ -56,35 +28,48 @@ class Window : public testing::Test {
 
   QWidget window_;
   QLineEdit* below_;
+  KeyOverlay overlay_{&window_, {680, 720}, words("Keys"), words("Filter the keys")};
 };
 
+TEST_F(Window, TypingKeepsHeadingsOfWhatItKeeps) {
+  overlay_.show_keys(
+      {{words("Timeline"), {{words("zoom in"), words("W")}, {words("pan"), words("A, D")}}},
+       {words("Memory"), {{words("go to the peak"), words("K")}}}});
+  const auto shown = [this](const char* typed) {
+    overlay_.field()->setText(words(typed));
+    return overlay_.shown();
+  };
+  EXPECT_EQ(shown("").size(), 5);
+  EXPECT_EQ(shown("PEAK"), (QStringList{words("Memory"), words("go to the peak")}));
+  EXPECT_EQ(shown("in zoom"), (QStringList{words("Timeline"), words("zoom in")}));
+  EXPECT_EQ(shown("timeline").size(), 3);
+  EXPECT_EQ(shown("nothing"), QStringList{words("Nothing matches.")});
+}
+
 TEST_F(Window, HelpFiltersAndEscapeGivesTheKeyboardBack) {
-  HelpOverlay help(&window_);
-  help.show_keys(
+  overlay_.show_keys(
       {{words("Timeline"), {{words("Zoom in"), words("W")}, {words("Pan"), words("A, D")}}}});
-  EXPECT_TRUE(help.isVisible());
-  EXPECT_EQ(help.list()->shown().rowCount(), 3);
+  EXPECT_TRUE(overlay_.isVisible());
+  EXPECT_EQ(overlay_.shown().size(), 3);
   QTest::keyClicks(QApplication::focusWidget(), words("zoom"));
-  EXPECT_EQ(help.list()->shown().rowCount(), 2);
+  EXPECT_EQ(overlay_.shown().size(), 2);
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
-  EXPECT_FALSE(help.isVisible());
+  EXPECT_FALSE(overlay_.isVisible());
   EXPECT_TRUE(below_->hasFocus());
 }
 
 TEST_F(Window, ClickBesideThePanelCloses) {
-  HelpOverlay help(&window_);
-  help.show_keys({});
-  QTest::mouseClick(&help, Qt::LeftButton, {}, help.panel().center());
-  EXPECT_TRUE(help.isVisible());
-  QTest::mouseClick(&help, Qt::LeftButton, {}, QPoint(5, 5));
-  EXPECT_FALSE(help.isVisible());
+  overlay_.show_keys({});
+  QTest::mouseClick(&overlay_, Qt::LeftButton, {}, overlay_.panel().center());
+  EXPECT_TRUE(overlay_.isVisible());
+  QTest::mouseClick(&overlay_, Qt::LeftButton, {}, QPoint(5, 5));
+  EXPECT_FALSE(overlay_.isVisible());
 }
 
 TEST_F(Window, OverlayFollowsTheWindow) {
-  HelpOverlay help(&window_);
-  help.show_keys({});
+  overlay_.show_keys({});
   window_.resize(1400, 900);
-  EXPECT_EQ(help.size(), window_.size());
+  EXPECT_EQ(overlay_.size(), window_.size());
 }
 
 TEST_F(Window, CommandsAreFoundAndTriggered) {
@@ -97,18 +82,17 @@ TEST_F(Window, CommandsAreFoundAndTriggered) {
   QObject::connect(&fit, &QAction::triggered, [&] { ++fitted; });
   QObject::connect(&open, &QAction::triggered, [&] { ++opened; });
 
-  CommandPalette palette(&window_);
   const QList<QAction*> actions{&open, &reload, &fit, &hidden};
-  palette.show_commands(actions);
-  EXPECT_EQ(palette.list()->shown().rowCount(), 3);
-  EXPECT_EQ(palette.list()->shown().row(0).text, words("Open"));
+  overlay_.show_commands(actions);
+  EXPECT_EQ(overlay_.shown().size(), 3);
+  EXPECT_EQ(overlay_.shown().front(), words("Open"));
   QTest::keyClicks(QApplication::focusWidget(), words("step"));
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
   EXPECT_EQ(fitted, 1);
-  EXPECT_FALSE(palette.isVisible());
+  EXPECT_FALSE(overlay_.isVisible());
 
-  palette.show_commands(actions);
-  EXPECT_TRUE(palette.field()->text().isEmpty());
+  overlay_.show_commands(actions);
+  EXPECT_TRUE(overlay_.field()->text().isEmpty());
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);  // over what is disabled
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Up);
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
@@ -116,13 +100,12 @@ TEST_F(Window, CommandsAreFoundAndTriggered) {
 }
 
 TEST_F(Window, CommandsThatAreGoneDoNothing) {
-  CommandPalette palette(&window_);
   {
     QAction closed(words("Close"));
-    palette.show_commands({&closed});
+    overlay_.show_commands({&closed});
   }
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
-  EXPECT_FALSE(palette.isVisible());
+  EXPECT_FALSE(overlay_.isVisible());
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "gui/views/base/data_table.hpp"
 #include "gui/views/base/figure_strip.hpp"
 #include "gui/views/inspector/tables_panel.hpp"
-#include "gui/views/shell/document_chips.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
 #include "gui/views/shell/window_actions.hpp"

@@ -6,7 +6,6 @@
 #include "gui/models/session/memory_need.hpp"
 #include "gui/models/session/sentences.hpp"
 #include "gui/views/shell/notice_bar.hpp"
-#include "gui/views/shell/part_bar.hpp"
 #include "gui/views/shell/status_bar.hpp"
 #include "gui/views/shell/unattended.hpp"
 #include "gui/views/shell/window_actions.hpp"

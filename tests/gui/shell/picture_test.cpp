@@ -1,5 +1,4 @@
 // Pictures and timings without anybody at the window.
-#include "gui/views/shell/picture.hpp"
 
 #include <QImage>
 #include <QJsonDocument>

@@ -4,11 +4,10 @@
 #include <functional>
 
 #include "gui/models/session/sentences.hpp"
-#include "gui/views/base/text_label.hpp"
+#include "gui/views/base/labels.hpp"
 #include "gui/views/inspector/results_panel.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/notice_bar.hpp"
-#include "gui/views/shell/part_bar.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
 namespace foreshard::gui {

@@ -8,18 +8,17 @@
 #include <QTemporaryDir>
 
 #include "gui/paint/theme.hpp"
-#include "gui/views/base/segmented_control.hpp"
-#include "gui/views/inspector/command_palette.hpp"
-#include "gui/views/inspector/help_overlay.hpp"
-#include "gui/views/inspector/search_field.hpp"
+#include "gui/views/base/choices.hpp"
+#include "gui/views/inspector/key_overlay.hpp"
+#include "gui/views/inspector/search.hpp"
 #include "gui/views/shell/empty_page.hpp"
 #include "gui/views/shell/inspector_overlay.hpp"
 #include "gui/views/shell/notice_bar.hpp"
 #include "gui/views/shell/top_bar.hpp"
-#include "gui/views/shell/view_tabs.hpp"
 #include "gui/views/shell/window_actions.hpp"
 #include "gui/views/timeline/timeline_canvas.hpp"
 #include "gui/views/timeline/timeline_view.hpp"
+#include "gui/views/what_if/what_if_view.hpp"
 #include "tests/gui/shell/shell_fixture.hpp"
 
 namespace foreshard::gui {
@@ -73,7 +72,7 @@ TEST_F(Window, TheAxisIsAsWideAsTheViewThatIsShown) {
 }
 
 TEST_F(Window, TabsAreChosenByMouseAndArrows) {
-  ViewTabs& tabs = window_.top_bar().tabs();
+  SegmentedControl& tabs = window_.top_bar().tabs();
   QTest::mouseClick(&tabs, Qt::LeftButton, {}, QPoint(tabs.width() - 20, tabs.height() / 2));
   EXPECT_EQ(shown(), QStringLiteral("Compare"));
   QTest::keyClick(&tabs, Qt::Key_Left);
@@ -173,15 +172,41 @@ TEST_F(Window, IsNeverSmallerThanItsViewsNeed) {
 
 TEST_F(Window, QuestionMarkAndCtrlShiftPOpenTheLists) {
   QTest::keyClick(&window_, Qt::Key_Question, Qt::ShiftModifier);
-  auto* help = window_.findChild<HelpOverlay*>();
+  const auto overlay = [this](const char* name) {
+    KeyOverlay* found = nullptr;
+    for (auto* one : window_.findChildren<KeyOverlay*>()) {
+      if (one->accessibleName() == QLatin1String(name)) found = one;
+    }
+    return found;
+  };
+  KeyOverlay* help = overlay("Keys");
   ASSERT_NE(help, nullptr);
   if (!help->isVisible()) window_.actions().help->trigger();  // keyboards differ in where ? is
   EXPECT_TRUE(help->isVisible());
   help->close_overlay();
   QTest::keyClick(&window_, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
-  auto* palette = window_.findChild<CommandPalette*>();
+  KeyOverlay* palette = overlay("Commands");
   ASSERT_NE(palette, nullptr);
   EXPECT_TRUE(palette->isVisible());
+}
+
+TEST_F(Window, CommandsAreAlsoWhatTheViewDoesByAKey) {
+  const auto command = [this](const char* words) {
+    window_.actions().commands->trigger();
+    QTest::keyClicks(QApplication::focusWidget(), QString::fromLatin1(words));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+  };
+  QTest::keyClick(&window_, Qt::Key_3, Qt::ControlModifier);
+  wait(window_);
+  command("what-if: pin the present");
+  EXPECT_EQ(window_.findChild<WhatIfView*>()->what_if().pins().size(), 1U);
+  open(window_, write_trace());
+  QTest::keyClick(&window_, Qt::Key_2, Qt::ControlModifier);
+  wait(window_);
+  auto* clock = window_.current_view()->strip()->findChild<SegmentedControl*>();
+  const int before = clock->current();
+  command("memory: next clock");
+  EXPECT_NE(clock->current(), before);
 }
 
 TEST_F(Window, ThemeAndTextChange) {

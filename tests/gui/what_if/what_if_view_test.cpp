@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gui/views/base/choices.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/what_if/value_editors.hpp"
 #include "tests/gui/what_if/settled.hpp"
@@ -46,7 +47,7 @@ class WhatIfViewTest : public testing::Test {
 // A control's own way to another value.
 void move(QWidget& editor) {
   if (auto* slider = editor.findChild<NotchedSlider*>()) {
-    QTest::keyClick(slider, slider->current() == 0 ? Qt::Key_Right : Qt::Key_Left);
+    QTest::keyClick(slider, slider->value() == 0 ? Qt::Key_Right : Qt::Key_Left);
   } else if (auto* segments = editor.findChild<SegmentedControl*>()) {
     QTest::keyClick(segments, segments->current() == 0 ? Qt::Key_Right : Qt::Key_Left);
   } else if (auto* list = editor.findChild<QComboBox*>()) {
@@ -134,7 +135,7 @@ TEST_F(WhatIfViewTest, EveryWidgetThatTakesTheKeyboardIsNamed) {
 
 TEST_F(WhatIfViewTest, NothingIsCutOffOrLiesOverAnotherInASmallWindow) {
   const auto* figures = view.findChild<FigureStrip*>();
-  const std::vector<QWidget*> parts{view.findChild<MemoryOverlay*>(), &view.variants(),
+  const std::vector<QWidget*> parts{view.findChild<BytePlot*>(), &view.variants(),
                                     &view.neighbours(), view.findChild<StepBars*>(), &view.sweep()};
   for (const QSize size : {QSize(1000, 580), QSize(1200, 700), QSize(1600, 956)}) {
     view.resize(size);
@@ -206,7 +207,7 @@ TEST_F(WhatIfViewTest, ADragIsOneStepOfUndo) {
   QTest::keyClick(slider, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
   EXPECT_EQ(value("batch.micro_batch"), "2");
   EXPECT_FALSE(what_if.can_redo());
-  EXPECT_EQ(slider->current(), 1);
+  EXPECT_EQ(slider->value(), 1);
 }
 
 TEST_F(WhatIfViewTest, UndoInTheMiddleOfADragReturnsToItsBeginning) {

@@ -1,1 +1,0 @@
-#include "gui/views/base/view.hpp"
