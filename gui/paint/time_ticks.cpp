@@ -33,7 +33,8 @@ std::vector<Tick> time_ticks(std::int64_t start_ns, std::int64_t origin_ns, doub
     QString text;
     if (is_large) {
       const Figure figure = time_figure(value);
-      text = QString::number(value / ns_of_unit(figure.unit), 'g', 14) + QLatin1Char(' ') + figure.unit;
+      text = QString::number(value / ns_of_unit(figure.unit), 'g', 14) + QLatin1Char(' ') +
+             figure.unit;
       if (n == 0) text = QStringLiteral("0");
       text.replace(QLatin1Char('-'), QChar(0x2212));
     }

@@ -23,8 +23,9 @@ inline Figure precise_time(double ns, double apart_ns) {
   const qsizetype point = figure.number.indexOf(QLatin1Char('.'));
   const auto shown = point < 0 ? 0 : static_cast<int>(figure.number.size() - point) - 1;
   const int wanted =
-      apart_ns <= 0 ? 0
-                    : static_cast<int>(std::ceil(std::log10(unit / std::max(apart_ns, 1.0)) - 1e-9));
+      apart_ns <= 0
+          ? 0
+          : static_cast<int>(std::ceil(std::log10(unit / std::max(apart_ns, 1.0)) - 1e-9));
   if (wanted <= shown) return figure;
   figure.number = QString::number(ns / unit, 'f', wanted);
   figure.number.replace(QLatin1Char('-'), QChar(0x2212));

@@ -21,7 +21,8 @@ int rows_below_title(const HoverCard& card) {
 }  // namespace
 
 QSizeF card_size(const HoverCard& card) {
-  return {scaled(kWidth) * 1.0, 2 * kPadding - 2 + scaled(kTitleRow) + rows_below_title(card) * scaled(kRow)};
+  return {scaled(kWidth) * 1.0,
+          2 * kPadding - 2 + scaled(kTitleRow) + rows_below_title(card) * scaled(kRow)};
 }
 
 QRectF place_card(QSizeF size, const QRectF& event, QPointF pointer, const QRectF& bounds) {
@@ -33,8 +34,7 @@ QRectF place_card(QSizeF size, const QRectF& event, QPointF pointer, const QRect
   // Below, above, right or left of the event: the first that is within the bounds.
   const std::array<QPointF, 4> places{
       QPointF(x, event.bottom() + kDistance), QPointF(x, event.top() - kDistance - size.height()),
-      QPointF(event.right() + kDistance, y),
-      QPointF(event.left() - kDistance - size.width(), y)};
+      QPointF(event.right() + kDistance, y), QPointF(event.left() - kDistance - size.width(), y)};
   for (const QPointF place : places) {
     const QRectF box(place, size);
     if (inside.contains(box)) return box;
@@ -71,8 +71,9 @@ void paint_hover_card(QPainter& painter, const QRectF& box, const HoverCard& car
   for (const auto& [label, value] : card.facts) {
     draw_label(painter, row, Qt::AlignLeft, label, Text::secondary, theme()[Role::text2]);
     const double room = row.width() - label_width(label, Text::secondary) - 12;
-    draw_figure_label(painter, row, Qt::AlignRight, elided_label(value, Text::secondary_strong, room),
-                      Text::secondary_strong, theme()[Role::text]);
+    draw_figure_label(painter, row, Qt::AlignRight,
+                      elided_label(value, Text::secondary_strong, room), Text::secondary_strong,
+                      theme()[Role::text]);
     row.translate(0, scaled(kRow));
   }
   if (!card.note.isEmpty()) line(card.note, Role::text3);

@@ -41,8 +41,7 @@ std::vector<std::pair<double, double>> covered(const Ruler& ruler, const QRectF&
   return spans;
 }
 
-void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
-                 const QRectF& pill) {
+void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler, const QRectF& pill) {
   const auto spans = covered(ruler, pill.translated(-lanes.left(), 0));
   for (const Tick& tick : ruler.ticks) {
     const double x = lanes.left() + tick.pixel;
@@ -135,8 +134,9 @@ void paint_ruler(QPainter& painter, const QRectF& box, double left, const Ruler&
   painter.setClipRect(lanes, Qt::IntersectClip);
   const double x = ruler.cursor ? ruler.grid.x(*ruler.cursor) : -1;
   const bool has_cursor = x >= 0 && x <= ruler.width;
-  const QRectF pill =
-      has_cursor ? pill_box(left + x, box.top() + 2, ruler.cursor_text, left, box.right()) : QRectF();
+  const QRectF pill = has_cursor
+                          ? pill_box(left + x, box.top() + 2, ruler.cursor_text, left, box.right())
+                          : QRectF();
   paint_ticks(painter, lanes, ruler, pill);
   if (ruler.range) paint_range(painter, lanes, ruler, *ruler.range);
   paint_marks(painter, lanes, ruler, ruler.marks);

@@ -19,14 +19,15 @@ struct Ruler {
   QString note;                // "time from its start"
   std::int64_t origin_ns = 0;  // what is shown as 0
   PixelGrid grid;
-  double width = 0;  // of the lanes, logical
+  double width = 0;         // of the lanes, logical
   std::vector<Tick> ticks;  // x from the lanes' left edge
 
   // Along the axis:
   std::optional<std::int64_t> cursor;
   QString cursor_text;  // in its pill
   std::optional<traces::Interval> range;
-  std::vector<std::optional<std::int64_t>> marks;  // in the selection's order; nothing: off the axis
+  std::vector<std::optional<std::int64_t>>
+      marks;  // in the selection's order; nothing: off the axis
 
   void add_times();  // round ones, as ticks
 };

@@ -37,7 +37,9 @@ traces::Interval with_margin(traces::Interval span) {
   return {span.start_ns - margin, span.end_ns + margin};
 }
 
-double eased(double share) { return 1 - (1 - share) * (1 - share); }
+double eased(double share) {
+  return 1 - (1 - share) * (1 - share);
+}
 
 }  // namespace
 
@@ -60,7 +62,10 @@ TimeCanvas::TimeCanvas(Session& session, bool keeps_picture, QWidget* parent)
   const auto repaint = [this] { viewport()->update(); };
   connect(&session.selection(), &Selection::range_changed, this, repaint);
   connect(&session.selection(), &Selection::marks_changed, this, repaint);
-  connect(&session.selection(), &Selection::cursor_changed, this, &TimeCanvas::follow_cursor);
+  connect(&session.selection(), &Selection::cursor_changed, this, [this] {
+    if (!is_pointing_) pointed_.reset();  // another view has set it
+    follow_cursor();
+  });
 }
 
 void TimeCanvas::set_axis(TimeAxis& axis) {
@@ -112,13 +117,17 @@ void TimeCanvas::scrollContentsBy(int, int) {
   forget_picture();
 }
 
-int TimeCanvas::scrolled() const { return verticalScrollBar()->value(); }
+int TimeCanvas::scrolled() const {
+  return verticalScrollBar()->value();
+}
 
 void TimeCanvas::tell_busy() {
   if (std::exchange(was_busy_, is_busy()) != was_busy_) Q_EMIT busy_changed();
 }
 
-QRectF TimeCanvas::ruler_box() const { return QRectF(0, 0, viewport()->width(), scaled(kRulerHeight)); }
+QRectF TimeCanvas::ruler_box() const {
+  return QRectF(0, 0, viewport()->width(), scaled(kRulerHeight));
+}
 
 QRectF TimeCanvas::rows_box() const {
   return QRectF(viewport()->rect()).adjusted(0, ruler_box().bottom(), 0, 0);
@@ -140,9 +149,9 @@ Ruler TimeCanvas::ruler() const {
   }
   label_ruler(ruler);
   if (ruler.cursor && ruler.cursor_text.isEmpty()) {
-    ruler.cursor_text = precise_time(static_cast<double>(*ruler.cursor - ruler.origin_ns),
-                                     axis_->ns_per_pixel())
-                            .text();
+    ruler.cursor_text =
+        precise_time(static_cast<double>(*ruler.cursor - ruler.origin_ns), axis_->ns_per_pixel())
+            .text();
   }
   if (ruler.ticks.empty()) ruler.add_times();
   return ruler;
@@ -220,8 +229,7 @@ void TimeCanvas::show_card() {
   if (mouse_.x() < header() || !viewport()->underMouse() || is_empty()) return;
   hovered_ = hover(mouse_);
   if (!hovered_) return;
-  const QRectF own =
-      hovered_->box.isEmpty() ? QRectF(mouse_, QSizeF(1, 1)) : hovered_->box;
+  const QRectF own = hovered_->box.isEmpty() ? QRectF(mouse_, QSizeF(1, 1)) : hovered_->box;
   card_box_ = place_card(card_size(hovered_->card), own, mouse_, viewport()->rect());
   viewport()->update();
 }
@@ -255,12 +263,10 @@ void TimeCanvas::point_at(std::optional<std::int64_t> place) {
 
 // Only what the cursor covered and covers.
 void TimeCanvas::follow_cursor() {
-  if (!is_pointing_) pointed_.reset();
   const auto place = is_empty() ? std::nullopt : cursor_place();
-  const std::optional<int> now =
-      place ? std::optional(static_cast<int>(
-                  std::clamp(header() + axis_->pixel_of(*place), -1e3, 1e5)))
-            : std::nullopt;
+  const std::optional<int> now = place ? std::optional(static_cast<int>(std::clamp(
+                                             header() + axis_->pixel_of(*place), -1e3, 1e5)))
+                                       : std::nullopt;
   for (const auto& x : {drawn_cursor_, now}) {
     if (x) repaint_cursor(*x);
   }
@@ -270,7 +276,8 @@ void TimeCanvas::follow_cursor() {
 void TimeCanvas::repaint_cursor(int x) {
   const int half = scaled(120);  // of its pill, and of the tick's text that makes room for it
   viewport()->update(x - 2, 0, 4, viewport()->height());
-  viewport()->update(QRectF(x - half, ruler_box().top(), 2 * half, ruler_box().height() + 4).toRect());
+  viewport()->update(
+      QRectF(x - half, ruler_box().top(), 2 * half, ruler_box().height() + 4).toRect());
 }
 
 // The window:
@@ -298,7 +305,8 @@ void TimeCanvas::finish_zoom() {
 }
 
 void TimeCanvas::advance_zoom() {
-  const double share = std::min(static_cast<double>(zoom_clock_.elapsed()) / kZoomMilliseconds, 1.0);
+  const double share =
+      std::min(static_cast<double>(zoom_clock_.elapsed()) / kZoomMilliseconds, 1.0);
   if (share >= 1) return finish_zoom();
   const double step = zoom_left_ * (eased(share) - eased(zoom_done_)) / (1 - eased(zoom_done_));
   zoom_done_ = share;
@@ -328,7 +336,9 @@ void TimeCanvas::fit() {
   fitted_selection_ = fits_selection;
 }
 
-traces::Interval TimeCanvas::fitting(QPointF) { return home(); }
+traces::Interval TimeCanvas::fitting(QPointF) {
+  return home();
+}
 
 void TimeCanvas::clear() {
   Selection& selection = session_.selection();
@@ -373,8 +383,8 @@ void TimeCanvas::drag_mark(std::int64_t here) {
   if (held_mark_ >= marks.size()) return;
   marks[held_mark_] = moment_at(here);
   std::ranges::sort(marks);
-  held_mark_ = static_cast<std::size_t>(std::ranges::lower_bound(marks, moment_at(here)) -
-                                        marks.begin());
+  held_mark_ =
+      static_cast<std::size_t>(std::ranges::lower_bound(marks, moment_at(here)) - marks.begin());
   session_.selection().set_marks(std::move(marks));
 }
 
@@ -511,10 +521,11 @@ void TimeCanvas::drag_to(QPointF at) {
     case Drag::pan:
       finish_zoom();
       axis_->pan(last_.x() - at.x());
-      verticalScrollBar()->setValue(scrolled() +
-                                    static_cast<int>(std::lround(last_.y() - at.y())));
+      verticalScrollBar()->setValue(scrolled() + static_cast<int>(std::lround(last_.y() - at.y())));
       break;
-    case Drag::range: set_range(std::min(drag_start_ns_, here), std::max(drag_start_ns_, here)); break;
+    case Drag::range:
+      set_range(std::min(drag_start_ns_, here), std::max(drag_start_ns_, here));
+      break;
     case Drag::range_start:
     case Drag::range_end: {
       if (!session_.selection().range()) break;  // another view has cleared it

@@ -61,7 +61,8 @@ class TimeCanvas : public QAbstractScrollArea, public AccessibleCanvas {
   virtual bool is_empty() const = 0;  // nothing but what it paints below
   virtual void paint_below(QPainter& painter, const QRect& dirty, const Ruler& ruler) = 0;
   virtual void paint_above(QPainter& painter, const Ruler& ruler) = 0;
-  virtual void label_ruler(Ruler& ruler) const = 0;  // title, note and origin; other ticks than of time
+  virtual void label_ruler(
+      Ruler& ruler) const = 0;  // title, note and origin; other ticks than of time
   virtual double rows_height() const { return 0; }
   virtual bool has_time() const { return true; }  // else there are neither ranges nor marks
   virtual std::optional<std::int64_t> place_of(std::int64_t session_ns) const { return session_ns; }

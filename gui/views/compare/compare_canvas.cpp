@@ -93,7 +93,8 @@ std::optional<traces::Interval> CompareCanvas::place_of(const traces::Interval& 
     const StepSide& shown = side(one.is_candidate);
     const traces::Interval since = later(range, -one.offset_ns - shown.step.start_ns);
     const std::int64_t from = std::max<std::int64_t>(since.start_ns, 0);
-    const std::int64_t to = std::min(since.end_ns, std::max(shown.length_ns(), alignment_.end_ns()));
+    const std::int64_t to =
+        std::min(since.end_ns, std::max(shown.length_ns(), alignment_.end_ns()));
     if (from >= shown.length_ns() || to < from) continue;
     return traces::Interval{alignment_.place(one.is_candidate, from),
                             alignment_.place(one.is_candidate, to)};
@@ -351,8 +352,9 @@ void CompareCanvas::click(QPointF at) {
 std::optional<TimeCanvas::Hovered> CompareCanvas::hover(QPointF at) const {
   const auto hit = event_at(at);
   if (!hit) return std::nullopt;
-  return Hovered{card_of(*hit), box_of(*strip_of(hit->is_candidate, hit->event), hit->event)
-                                    .translated(0, -scrolled())};
+  return Hovered{
+      card_of(*hit),
+      box_of(*strip_of(hit->is_candidate, hit->event), hit->event).translated(0, -scrolled())};
 }
 
 // Painting:
@@ -725,7 +727,8 @@ void CompareCanvas::paint_memory(QPainter& painter, const Row& row) const {
   most += most / 12;
   for (const std::int64_t bytes : byte_ticks(most, 2)) {
     const double share = static_cast<double>(bytes) / static_cast<double>(most);
-    draw_value(painter, area.bottom() - share * area.height(), round_bytes_text(bytes), viewport()->width());
+    draw_value(painter, area.bottom() - share * area.height(), round_bytes_text(bytes),
+               viewport()->width());
   }
   for (const bool is_candidate : {false, true}) {
     const StepSide& shown = side(is_candidate);
@@ -878,7 +881,9 @@ AccessibleItem CompareCanvas::accessible_row(int number) const {
   const Row& row = rows_[static_cast<std::size_t>(number)];
   const RowText text = text_of(row);
   const QStringList parts = QStringList{text.name, text.figure} + text.notes;
-  return {parts.join(QLatin1Char('\t')).trimmed(), QRectF(0, row.top - (row.kind == RowKind::ruler ? 0 : scrolled()), viewport()->width(), row.height)};
+  return {parts.join(QLatin1Char('\t')).trimmed(),
+          QRectF(0, row.top - (row.kind == RowKind::ruler ? 0 : scrolled()), viewport()->width(),
+                 row.height)};
 }
 
 std::optional<AccessibleItem> CompareCanvas::accessible_selection() const {
@@ -891,8 +896,7 @@ std::optional<AccessibleItem> CompareCanvas::accessible_selection() const {
   for (const auto& [label, value] : card.facts) text << label + QStringLiteral(": ") + value;
   text << card.note;
   text.removeAll(QString());
-  return AccessibleItem{text.join(QLatin1Char('\n')),
-                        QRectF(centre - QPointF(4, 4), QSizeF(8, 8))};
+  return AccessibleItem{text.join(QLatin1Char('\n')), QRectF(centre - QPointF(4, 4), QSizeF(8, 8))};
 }
 
 }  // namespace foreshard::gui

@@ -9,20 +9,22 @@
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QStackedWidget>
+#include <QStandardItemModel>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/paint/fonts.hpp"
+#include "gui/paint/theme.hpp"
 #include "gui/views/base/choice_list.hpp"
+#include "gui/views/base/data_table.hpp"
 #include "gui/views/base/segmented_control.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/base/text_label.hpp"
 #include "gui/views/compare/causes_table.hpp"
 #include "gui/views/compare/compare_canvas.hpp"
 #include "gui/views/compare/compare_inspector.hpp"
-#include "gui/views/compare/history_table.hpp"
 #include "gui/views/compare/waterfall_plot.hpp"
 #include "traces/recorded_question.hpp"
 
@@ -56,6 +58,36 @@ bool has_requests(const Document& document) {
 }
 
 }  // namespace
+
+// Requests of two allocation histories around their first difference.
+class HistoryTable : public DataTable {
+ public:
+  HistoryTable() : DataTable(RowHeight::dense), rows_(new QStandardItemModel(this)) {
+    setAccessibleName(CompareView::tr("Requests around the first difference"));
+    setModel(rows_);
+  }
+
+  void set_words(const HistoryWords& words) {
+    rows_->clear();
+    rows_->setHorizontalHeaderLabels({QString(), words.before, words.after});
+    for (const HistoryRow& row : words.rows) {
+      QList<QStandardItem*> items;
+      const QString state = row.is_equal ? CompareView::tr("equal") : CompareView::tr("differs");
+      for (const QString& text : {state, row.baseline, row.candidate}) {
+        auto* item = new QStandardItem(text);
+        item->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+        item->setForeground(theme()[row.is_equal ? Role::text2 : Role::text]);
+        items << item;
+      }
+      rows_->appendRow(items);
+    }
+    resizeColumnsToContents();
+    horizontalHeader()->setStretchLastSection(true);
+  }
+
+ private:
+  QStandardItemModel* rows_;
+};
 
 std::optional<ComparedDocuments> usual_documents(const Session& session) {
   const auto& documents = session.documents();

@@ -86,7 +86,8 @@ QString MemoryCanvas::time_text(std::size_t sample) const {
     return tr("event %1")
         .arg(count_figure(static_cast<std::int64_t>(plot_.curve->events(sample))).text());
   }
-  const std::int64_t since = plot_.curve->position(plot_.clock, sample) - session().steady_step().start_ns;
+  const std::int64_t since =
+      plot_.curve->position(plot_.clock, sample) - session().steady_step().start_ns;
   return time_figure(static_cast<double>(since)).text();
 }
 
@@ -119,15 +120,15 @@ void MemoryCanvas::label_ruler(Ruler& ruler) const {
   if (!has_time()) {
     ruler.title = tr("Events");
     ruler.ticks = event_ticks(axis());
-    const auto sample = ruler.cursor ? plot_.curve->sample_at(plot_.clock, *ruler.cursor) : std::nullopt;
+    const auto sample =
+        ruler.cursor ? plot_.curve->sample_at(plot_.clock, *ruler.cursor) : std::nullopt;
     if (sample) ruler.cursor_text = time_text(*sample);
     return;
   }
   ruler.origin_ns = session().steady_step().start_ns;
   const auto& phases = memory_->phases(plot_.clock);
-  const auto at = std::ranges::find_if(phases, [&](const PhaseSpan& span) {
-    return span.end > axis().start_ns() && span.step > 0;
-  });
+  const auto at = std::ranges::find_if(
+      phases, [&](const PhaseSpan& span) { return span.end > axis().start_ns() && span.step > 0; });
   if (at != phases.end()) ruler.title = tr("Step %1").arg(at->step);
 }
 
@@ -204,7 +205,8 @@ void MemoryCanvas::paint_below(QPainter& painter, const QRect&, const Ruler& rul
   plot_.paint_reserved_line(painter, area, axis());
   draw_capacity(painter);
   painter.setPen(theme()[Role::strong_line]);
-  draw_line(painter, 0, viewport()->height() - 0.5, viewport()->width(), viewport()->height() - 0.5);
+  draw_line(painter, 0, viewport()->height() - 0.5, viewport()->width(),
+            viewport()->height() - 0.5);
 }
 
 void MemoryCanvas::paint_above(QPainter& painter, const Ruler&) {
@@ -226,7 +228,8 @@ void MemoryCanvas::draw_phases(QPainter& painter) const {
   for (const PhaseSpan& span : memory_->phases(plot_.clock)) {
     const double left = std::max<double>(kGutter + axis().pixel_of(span.start), drawn_to);
     const double right = std::min<double>(
-        std::max(kGutter + axis().pixel_of(span.end), left + (left > drawn_to ? 1 : 0)), viewport()->width());
+        std::max(kGutter + axis().pixel_of(span.end), left + (left > drawn_to ? 1 : 0)),
+        viewport()->width());
     if (right - left < 0.5) continue;
     drawn_to = right;
     const QColor colour = theme()[role_of_phase(span.phase)];

@@ -234,7 +234,8 @@ void MemoryView::move_to(std::size_t sample) {
 
 void MemoryView::follow_cursor() {
   const auto cursor = session().selection().cursor_ns();
-  if (is_moving_ || canvas_->is_pointed_at() || !cursor || moment_ == nullptr || !isVisible()) return;
+  if (is_moving_ || canvas_->is_pointed_at() || !cursor || moment_ == nullptr || !isVisible())
+    return;
   if (sample_ && memory_->curve()->position(memory_->time_clock(), *sample_) == *cursor) return;
   const auto sample = memory_->curve()->sample_at(memory_->time_clock(), *cursor).value_or(0);
   if (sample != sample_) set_sample(sample);

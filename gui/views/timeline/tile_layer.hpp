@@ -32,7 +32,8 @@ class TileLayer {
 
   // While the scale `is_changing` only what nothing stands in for is asked for. Labels are left to be
   // painted over what comes between, before the tiles change.
-  std::vector<PlacedLabel> paint(QPainter& painter, const std::vector<TileRow>& rows, bool is_changing);
+  std::vector<PlacedLabel> paint(QPainter& painter, const std::vector<TileRow>& rows,
+                                 bool is_changing);
 
  private:
   struct Piece {  // of a row, in pixels from the origin, drawn from a tile of some scale

@@ -200,8 +200,8 @@ QRectF TimelineCanvas::minimap_lanes() const {
 }
 
 QRectF TimelineCanvas::row_box(const SceneRow& row) const {
-  return {0, rows_box().top() + row.top - scrolled(),
-          static_cast<double>(viewport()->width()), row.height};
+  return {0, rows_box().top() + row.top - scrolled(), static_cast<double>(viewport()->width()),
+          row.height};
 }
 
 QRectF TimelineCanvas::event_box(EventId event) const {
@@ -491,8 +491,8 @@ void TimelineCanvas::reveal_selection() {
 
 void TimelineCanvas::select_beside(int by) {
   const auto& event = session().selection().event();
-  const auto next = event ? scene_.beside(*event, by)
-                          : scene_.first_in_lane(current_lane_, axis().start_ns());
+  const auto next =
+      event ? scene_.beside(*event, by) : scene_.first_in_lane(current_lane_, axis().start_ns());
   if (next) select(next);
 }
 

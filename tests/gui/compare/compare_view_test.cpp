@@ -167,7 +167,8 @@ TEST_F(CompareViewTest, UnitsWithoutCounterpartsAreSaidToBe) {
   for (int n = 0; n < canvas().accessible_rows(); ++n) {
     const AccessibleItem row = canvas().accessible_row(n);
     if (!row.text.startsWith(QStringLiteral("difference"))) continue;
-    const QImage shown = canvas().viewport()->grab(row.box.adjusted(lane_left(), 0, -4, 0).toRect()).toImage();
+    const QImage shown =
+        canvas().viewport()->grab(row.box.adjusted(lane_left(), 0, -4, 0).toRect()).toImage();
     std::set<QRgb> colours;
     for (int x = 0; x < shown.width(); ++x) colours.insert(shown.pixel(x, shown.height() / 2));
     EXPECT_GT(colours.size(), 2u);  // a sentence
@@ -376,7 +377,8 @@ TEST_F(CompareViewTest, AUnitThatFillsTheWindowHasItsNameInTheMiddle) {
     for (int x = 0; x < shown.width(); ++x) colours.insert(shown.pixel(x, shown.height() / 2));
     return colours.size() > 2;
   };
-  QTest::mouseMove(canvas().viewport(), QPoint(static_cast<int>(middle), static_cast<int>(row.center().y())));
+  QTest::mouseMove(canvas().viewport(),
+                   QPoint(static_cast<int>(middle), static_cast<int>(row.center().y())));
   for (int zoom = 0; zoom < 8; ++zoom) QTest::keyClick(&view, Qt::Key_W, Qt::ShiftModifier);
   EXPECT_TRUE(has_text());
 }

@@ -34,8 +34,8 @@ class SharedTime : public testing::Test {
     Appearance::instance().set_less_motion(true);
     tests::TwoRuns runs = tests::two_runs();
     session_.add(make_document(std::move(runs.baseline), Source::measured, {}, {}));
-    session_.add(make_document(later_by(std::move(runs.candidate), kUnixTime), Source::predicted,
-                               {}, {}));
+    session_.add(
+        make_document(later_by(std::move(runs.candidate), kUnixTime), Source::predicted, {}, {}));
     for (View* view : views()) view->resize(1100, 800);
     show(compare_);
   }
@@ -44,9 +44,7 @@ class SharedTime : public testing::Test {
   std::vector<View*> views() { return {&timeline_, &memory_, &compare_}; }
   Selection& selection() { return session_.selection(); }
   TimeCanvas& canvas(View& view) { return *view.findChild<TimeCanvas*>(); }
-  const StepSide& side(bool is_candidate) {
-    return compare_.comparison()->step.side(is_candidate);
-  }
+  const StepSide& side(bool is_candidate) { return compare_.comparison()->step.side(is_candidate); }
 
   void show(View& view) {  // alone, as in a window
     for (View* other : views()) other->setVisible(other == &view);
@@ -74,8 +72,7 @@ class SharedTime : public testing::Test {
             shown.viewport()->height() - 3};
   }
   QPoint on_ruler(View& view, std::int64_t place) {
-    return {on_lanes(view, place).x(),
-            static_cast<int>(canvas(view).ruler_box().center().y())};
+    return {on_lanes(view, place).x(), static_cast<int>(canvas(view).ruler_box().center().y())};
   }
   // The first and last column, right of the headers, that `change` changes below the ruler.
   template <class Change>
