@@ -9,14 +9,18 @@
 
 namespace foreshard::gui {
 
+QRectF pill_box(double centre_x, double top, const QString& text, double left, double right) {
+  const QFont used = font(Text::secondary_strong);
+  const double width = figure_width(used, text) + 16;
+  const double x = std::clamp(centre_x - width / 2, left, std::max(left, right - width));
+  return {x, top, width, QFontMetricsF(used).height() + 6};
+}
+
 QRectF draw_pill(QPainter& painter, double centre_x, double top, const QString& text, QColor fill,
                  QColor ink, double left, double right) {
   painter.save();
   painter.setFont(font(Text::secondary_strong));
-  const double width = figure_width(painter.font(), text) + 16;
-  const double height = QFontMetricsF(painter.font()).height() + 6;
-  const double x = std::clamp(centre_x - width / 2, left, std::max(left, right - width));
-  const QRectF box(x, top, width, height);
+  const QRectF box = pill_box(centre_x, top, text, left, right);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
   painter.setBrush(fill);

@@ -10,6 +10,7 @@ namespace foreshard::gui {
 
 // A rounded box with text in the middle, as the cursor's time has; returns where it was drawn. It is
 // kept between `left` and `right`.
+QRectF pill_box(double centre_x, double top, const QString& text, double left, double right);
 QRectF draw_pill(QPainter& painter, double centre_x, double top, const QString& text, QColor fill,
                  QColor ink, double left, double right);
 

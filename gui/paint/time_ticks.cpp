@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "gui/models/base/units_text.hpp"
+#include "gui/models/base/precise_time.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -33,12 +33,8 @@ std::vector<Tick> time_ticks(std::int64_t start_ns, std::int64_t origin_ns, doub
     QString text;
     if (is_large) {
       const Figure figure = time_figure(value);
-      text = QString::number(value / (figure.unit == QLatin1String("s")    ? 1e9
-                                      : figure.unit == QLatin1String("ms") ? 1e6
-                                      : figure.unit == QLatin1String("us") ? 1e3
-                                                                           : 1),
-                             'g', 10) +
-             QLatin1Char(' ') + figure.unit;
+      text = QString::number(value / ns_of_unit(figure.unit), 'g', 14) + QLatin1Char(' ') +
+             figure.unit;
       if (n == 0) text = QStringLiteral("0");
       text.replace(QLatin1Char('-'), QChar(0x2212));
     }

@@ -75,7 +75,7 @@ void memory_of_large_trace(benchmark::State& state) {
     const Opened opened = open(view);
     state.counters["open_ms"] = opened.all_ms;
     state.counters["open_longest_turn_ms"] = opened.longest_turn_ms;
-    count(state, "frame_ms", tour(session.axis(), view.canvas()));
+    count(state, "frame_ms", tour(session.axis(), *view.canvas().viewport()));
     std::mt19937 random(1);
     std::vector<double> clicks, turns;
     session.axis().show(session.everything());
@@ -118,7 +118,7 @@ void comparison_of_large_traces(benchmark::State& state, bool is_one_step) {
     state.counters["open_ms"] = opened.all_ms;
     state.counters["open_longest_turn_ms"] = opened.longest_turn_ms;
     auto& canvas = *view.findChild<CompareCanvas*>();
-    count(state, "frame_ms", tour(canvas.axis(), canvas));
+    count(state, "frame_ms", tour(canvas.axis(), *canvas.viewport()));
   }
 }
 BENCHMARK_CAPTURE(comparison_of_large_traces, many_steps, false)

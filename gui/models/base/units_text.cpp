@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "gui/models/base/precise_time.hpp"
+
 namespace foreshard::gui {
 namespace {
 
@@ -39,8 +41,10 @@ Figure time_figure(double ns) {
   return in_unit(ns, steps);
 }
 
+// With as many digits as tell the ends from one another.
 QString time_range_text(double from_ns, double to_ns) {
-  const Figure from = time_figure(from_ns), to = time_figure(to_ns);
+  const double apart = std::abs(to_ns - from_ns) / 10;
+  const Figure from = precise_time(from_ns, apart), to = precise_time(to_ns, apart);
   return QStringLiteral("%1 – %2").arg(from.unit == to.unit ? from.number : from.text(), to.text());
 }
 

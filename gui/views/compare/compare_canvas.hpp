@@ -1,36 +1,34 @@
 // One step of two traces drawn above one another: units and the ribbons between them, the band of a
 // prediction's end, drift, lanes in pairs and memory, on an axis that counts from the steps' start.
-// Lanes are the timeline's, from its tiles.
+// Lanes are the timeline's, from its tiles. A moment of the session lies where it is in one of the two
+// steps, in that of the current document first.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "gui/models/base/time_axis.hpp"
 #include "gui/models/comparison/alignment.hpp"
 #include "gui/models/comparison/trace_comparison.hpp"
-#include "gui/views/base/accessible_canvas.hpp"
-#include "gui/views/base/painted_widget.hpp"
+#include "gui/views/base/time_canvas.hpp"
 #include "gui/views/timeline/tile_layer.hpp"
 
 namespace foreshard::gui {
 
 double lane_left();  // of compared steps: right of the titles
 
-class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
+class CompareCanvas : public TimeCanvas {
   Q_OBJECT
  public:
-  explicit CompareCanvas(QWidget* parent = nullptr);
+  explicit CompareCanvas(Session& session, QWidget* parent = nullptr);
 
   void set_comparison(std::shared_ptr<const TraceComparison> comparison);  // null: nothing
   void set_arrangement(Arrangement arrangement);
   Arrangement arrangement() const { return arrangement_; }
   // The pair of which this event is a side is outlined; kNone: none.
   void set_selected(bool is_candidate, std::int32_t event);
-  TimeAxis& axis() { return axis_; }
-  void fit();
-  bool is_busy() const { return tiles_.is_busy(); }
+  bool is_busy() const override { return TimeCanvas::is_busy() || tiles_.is_busy(); }
+  double header() const override { return lane_left(); }
   double row_end(double most) const;  // the lowest one above that height; 0: there is none
 
   // The event that is drawn there; of its box, for tests.
@@ -48,25 +46,28 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   std::optional<AccessibleItem> accessible_selection() const override;
 
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {480, sizeHint().height()}; }
+  QSize minimumSizeHint() const override { return {480, 48}; }
 
  Q_SIGNALS:
   void event_chosen(bool is_candidate, int event);
-  void window_changed();
   void height_changed();  // of all rows
-  void busy_changed();
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  bool event(QEvent* event) override;
 
  private:
+  bool is_empty() const override { return comparison_ == nullptr; }
+  void paint_below(QPainter& painter, const QRect& dirty, const Ruler& ruler) override;
+  void paint_above(QPainter& painter, const Ruler& ruler) override;
+  void label_ruler(Ruler& ruler) const override { ruler.title = text_of(rows_.front()).name; }
+  double rows_height() const override { return height_ - ruler_box().height(); }
+  std::optional<std::int64_t> place_of(std::int64_t session_ns) const override;
+  std::optional<traces::Interval> place_of(const traces::Interval& range) const override;
+  std::int64_t moment_at(std::int64_t place) const override;
+  std::optional<traces::Interval> selected_span(bool once_shown) const override;
+  traces::Interval home() const override;
+  traces::Interval whole() const override { return home(); }
+  traces::Interval fitting(QPointF at) override;
+  std::optional<Hovered> hover(QPointF at) const override;
+  void click(QPointF at) override;
+
   enum class RowKind : std::uint8_t {
     ruler,
     ribbons,
@@ -94,19 +95,27 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
     double top = 0, height = 0;
   };
 
-  void lay_out();
+  // The sides that are open, that of the current document first, and by how much their clocks are
+  // behind the session's.
+  struct OpenSide {
+    bool is_candidate = false;
+    std::int64_t offset_ns = 0;
+  };
+  std::vector<OpenSide> open_sides() const;
+  void make_rows();
   std::vector<Strip> strips(const Row& row) const;
   std::optional<Strip> strip_of(bool is_candidate, std::int32_t event) const;
   TileCache::Fill tile_fill() const;
   // What is shorter is not moved by itself: two pixels.
   std::int64_t least_piece_ns() const {
-    return static_cast<std::int64_t>(2 * axis_.ns_per_pixel());
+    return static_cast<std::int64_t>(2 * axis().ns_per_pixel());
   }
   void add_tiles(const Strip& strip, std::vector<TileRow>& tiles) const;
   double x_of(bool is_candidate, std::int64_t ns) const;  // of a moment of that side's step
   QRectF lanes_box(const Row& row) const;
-  // Of an event, within its strip.
+  // Of an event, within its strip; as all boxes here from the top of the first row.
   QRectF box_of(const Strip& strip, std::int32_t event) const;
+  traces::Interval span_of(const Hit& hit) const;  // along the axis
   const StepSide& side(bool is_candidate) const { return comparison_->step.side(is_candidate); }
   struct RowText {
     QString name, figure;
@@ -116,11 +125,10 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   RowText text_of_lane(const Row& row) const;
   bool is_of_step(const Row& row) const;  // a lane of phases or units
   QString band_text() const;
-  QString event_text(const Hit& hit) const;
+  HoverCard card_of(const Hit& hit) const;
 
   void paint_row(QPainter& painter, const Row& row) const;
   void paint_header(QPainter& painter, const Row& row, bool is_candidate) const;
-  void paint_ruler(QPainter& painter, const Row& row) const;
   void paint_ribbons(QPainter& painter, const Row& row) const;
   void paint_band(QPainter& painter, const Row& row) const;
   void paint_drift(QPainter& painter, const Row& row) const;
@@ -128,21 +136,17 @@ class CompareCanvas : public PaintedWidget, public AccessibleCanvas {
   QPolygonF drift_line() const;
   void paint_memory(QPainter& painter, const Row& row) const;
   void paint_selection(QPainter& painter) const;
-  void tell_busy();
 
   std::shared_ptr<const TraceComparison> comparison_;
   Arrangement arrangement_ = Arrangement::by_clock;
   Alignment alignment_;
-  TimeAxis axis_;
+  TimeAxis own_axis_;
   std::vector<Row> rows_;
   double height_ = 0;
   TileCache tiles_{std::size_t{32} << 20};
   TileLayer layer_{tiles_};
-  bool was_busy_ = false;
+  std::vector<PlacedLabel> labels_;  // of the picture
   std::optional<profiler::EventMatch> selected_;
-  std::optional<QPointF> pressed_;
-  double dragged_to_ = 0;
-  bool has_dragged_ = false;
 };
 
 }  // namespace foreshard::gui

@@ -7,9 +7,9 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QSignalBlocker>
 #include <QStackedWidget>
+#include <QStandardItemModel>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -93,8 +93,7 @@ CompareView::CompareView(Session& session, QWidget* parent)
       state_(new QLabel),
       cancel_(new QPushButton(tr("Cancel"))),
       content_(new QWidget),
-      scroll_(new QScrollArea),
-      canvas_(new CompareCanvas),
+      canvas_(new CompareCanvas(session)),
       causes_title_(new TextLabel(Text::strong, Role::text)),
       causes_note_(new TextLabel(Text::secondary, Role::text2)),
       causes_of_(new SegmentedControl({tr("Device"), tr("Host")})),
@@ -117,20 +116,10 @@ CompareView::CompareView(Session& session, QWidget* parent)
   state_->setWordWrap(true);
   state_->setMargin(48);
 
-  scroll_->setWidgetResizable(true);
-  scroll_->setFrameShape(QFrame::NoFrame);
-  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll_->setFocusPolicy(Qt::NoFocus);
-  auto* top = new QWidget;
-  auto* top_rows = new QVBoxLayout(top);
-  top_rows->setContentsMargins(0, 0, 0, 0);
-  top_rows->addWidget(canvas_);
-  top_rows->addStretch();
-  scroll_->setWidget(top);
   auto* column = new QVBoxLayout(content_);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(scroll_);
+  column->addWidget(canvas_);
   column->addWidget(make_lower_part(), 1);
 
   auto* state_page = new QWidget;
@@ -343,7 +332,7 @@ void CompareView::share_height() {
   constexpr double kPicture = 0.625;
   const double most = pages_->height() * kPicture, wanted = canvas_->sizeHint().height();
   const double end = wanted <= most ? wanted : canvas_->row_end(most);
-  scroll_->setFixedHeight(static_cast<int>(std::ceil(end)));
+  canvas_->setFixedHeight(static_cast<int>(std::ceil(end)));
 }
 
 void CompareView::showEvent(QShowEvent* event) {
@@ -518,12 +507,6 @@ void CompareView::show_cause() {
 
 // The comparison view's keys and what they bring about, and what it says as text.
 
-namespace {
-
-constexpr double kZoomStep = 1.5, kPanStep = 120;
-
-}  // namespace
-
 void CompareView::move_steps(int by) {
   if (!comparison_) return;
   StepChoice choice = comparison_->step.choice;
@@ -571,27 +554,17 @@ void CompareView::point_to_worst() {
 }
 
 void CompareView::keyPressEvent(QKeyEvent* event) {
-  TimeAxis& axis = canvas_->axis();
-  const double much = event->modifiers() & Qt::ShiftModifier ? 4 : 1;
   if (event->modifiers() & Qt::AltModifier) {
     if (event->key() == Qt::Key_Left) return move_steps(-1);
     if (event->key() == Qt::Key_Right) return move_steps(1);
   }
   switch (event->key()) {
-    case Qt::Key_W: return axis.zoom(kZoomStep * much, axis.width() / 2);
-    case Qt::Key_S: return axis.zoom(1 / (kZoomStep * much), axis.width() / 2);
-    case Qt::Key_A:
-    case Qt::Key_Left: return axis.pan(-kPanStep * much);
-    case Qt::Key_D:
-    case Qt::Key_Right: return axis.pan(kPanStep * much);
-    case Qt::Key_F:
-    case Qt::Key_0: return canvas_->fit();
     case Qt::Key_BracketRight: return step_causes(1);
     case Qt::Key_BracketLeft: return step_causes(-1);
     case Qt::Key_Period: return select_beside(1);
     case Qt::Key_Comma: return select_beside(-1);
-    case Qt::Key_Escape: return session().selection().clear();
-    default: View::keyPressEvent(event);
+    default:
+      if (!canvas_->press(*event)) View::keyPressEvent(event);
   }
 }
 
@@ -601,17 +574,22 @@ std::vector<KeyHelp> CompareView::keys() const {
           {tr("next, previous step of both"), tr("Alt+Right  Alt+Left")},
           {tr("zoom in, out"), tr("W  S, Ctrl+wheel")},
           {tr("pan"), tr("A  D, drag, Shift+wheel")},
-          {tr("whole step"), tr("F  0")}};
+          {tr("rows"), tr("Up  Down, wheel")},
+          {tr("select a range"), tr("Shift+drag, drag on the ruler")},
+          {tr("range of the selected event"), tr("R")},
+          {tr("set or remove a mark, go to the next one"), tr("M  Shift+M")},
+          {tr("fit the selection, then the step; the step"), tr("F  0")},
+          {tr("clear the range, then the selection"), tr("Esc")}};
 }
 
 QString CompareView::status() const {
   if (!comparison_) return {};
-  const auto text = [](std::int64_t ns) { return time_figure(static_cast<double>(ns)).text(); };
-  return tr("%1 · rank %2 · %3 – %4")
+  const traces::Interval window = canvas_->axis().window();
+  return tr("%1 · rank %2 · %3")
       .arg(canvas_->accessible_row(0).text)
       .arg(comparison_->step.choice.rank)
-      .arg(text(std::max<std::int64_t>(canvas_->axis().start_ns(), 0)),
-           text(canvas_->axis().end_ns()));
+      .arg(time_range_text(static_cast<double>(std::max<std::int64_t>(window.start_ns, 0)),
+                           static_cast<double>(window.end_ns)));
 }
 
 Description CompareView::description() const {

@@ -14,7 +14,6 @@
 
 class QLabel;
 class QPushButton;
-class QScrollArea;
 class QStackedWidget;
 
 namespace foreshard::gui {
@@ -100,7 +99,6 @@ class CompareView : public View {
   QLabel* state_;
   QPushButton* cancel_;
   QWidget* content_;
-  QScrollArea* scroll_;
   CompareCanvas* canvas_;
   TextLabel *causes_title_, *causes_note_;
   SegmentedControl* causes_of_;

@@ -13,7 +13,6 @@ namespace {
 
 // Of longer histories what would lower it is found when asked: each change is a replay.
 constexpr std::size_t kMostReplayed = 200'000;
-constexpr double kZoomFactor = 1.5, kPanPixels = 120;
 
 MemorySource source_of(const Document& document) {
   MemorySource source;
@@ -33,7 +32,7 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
       inspector_(make_beside<MemoryInspector>()),
       pages_(new QStackedWidget),
       nothing_(new QLabel),
-      canvas_(new MemoryCanvas(session.selection())),
+      canvas_(new MemoryCanvas(session)),
       legend_(new MemoryLegend),
       lower_(new QStackedWidget),
       map_(new BlockMapCanvas),
@@ -77,6 +76,8 @@ MemoryView::MemoryView(Session& session, QWidget* parent)
   connect(clocks_, &SegmentedControl::chosen, this,
           [this](int choice) { choose_clock(static_cast<MemoryClock>(choice)); });
   connect(canvas_, &MemoryCanvas::sample_chosen, this, &MemoryView::move_to);
+  connect(canvas_, &MemoryCanvas::cleared, this, [this] { map_->select(nullptr); });
+  connect(canvas_, &MemoryCanvas::busy_changed, this, &View::busy_changed);
   connect(map_, &BlockMapCanvas::block_selected, this, &MemoryView::select_block);
   connect(map_, &BlockMapCanvas::layout_changed, this, &View::status_changed);
   connect(inspector_, &MemoryInspector::buffer_chosen, map_, &BlockMapCanvas::select);
@@ -100,7 +101,7 @@ MemoryView::~MemoryView() {
 
 bool MemoryView::is_busy() const {
   return loading_.is_busy() || looking_.is_busy() || following_.is_busy() || changes_->is_busy() ||
-         (is_stale_ && isVisible());
+         canvas_->is_busy() || (is_stale_ && isVisible());
 }
 
 void MemoryView::load() {
@@ -142,7 +143,7 @@ void MemoryView::show_memory(Loaded loaded) {
   clocks_->setVisible(moment_ != nullptr);
   pages_->setCurrentIndex(moment_ == nullptr ? 0 : 1);
   if (moment_ == nullptr) {
-    canvas_->show_memory(nullptr, clock_, &axis(), false);
+    canvas_->show_memory(nullptr, clock_, axis(), false);
     map_->show_map(nullptr, nullptr, {});
     inspector_->show_moment(nullptr, nullptr, {});
     nothing_->setFont(gui::font(Text::body));
@@ -205,11 +206,8 @@ void MemoryView::set_clock(MemoryClock clock) {
   if (memory_ == nullptr || !memory_->curve()->has(clock)) return;
   clock_ = clock;
   clocks_->set_current(static_cast<int>(clock));
-  canvas_->set_home(session().steady_step(), clock == MemoryClock::event_order
-                                                 ? memory_->curve()->bounds(clock)
-                                                 : session().everything());
   const DocumentPtr document = session().current();
-  canvas_->show_memory(memory_, clock, &axis(), document != nullptr && document->is_predicted());
+  canvas_->show_memory(memory_, clock, axis(), document != nullptr && document->is_predicted());
   if (moment_ != nullptr) show_moment(moment_);
 }
 
@@ -250,7 +248,9 @@ void MemoryView::move_to(std::size_t sample) {
 
 void MemoryView::follow_cursor() {
   const auto cursor = session().selection().cursor_ns();
-  if (is_moving_ || !cursor || moment_ == nullptr || !isVisible()) return;
+  if (is_moving_ || canvas_->is_pointed_at() || !cursor || moment_ == nullptr || !isVisible())
+    return;
+  if (sample_ && memory_->curve()->position(memory_->time_clock(), *sample_) == *cursor) return;
   const auto sample = memory_->curve()->sample_at(memory_->time_clock(), *cursor).value_or(0);
   if (sample != sample_) set_sample(sample);
 }
@@ -289,19 +289,6 @@ void MemoryView::find_what_would_lower() {
   changes_->ask(std::move(question));
 }
 
-void MemoryView::zoom(double factor) {
-  const double middle = axis().width() / 2;
-  const double at = sample_ ? canvas_->x_of(*sample_) - MemoryCanvas::kGutter : middle;
-  axis().zoom(factor, at >= 0 && at <= axis().width() ? at : middle);
-}
-
-void MemoryView::fit() {
-  const bool counts_events = clock_ == MemoryClock::event_order;
-  const traces::Interval all = counts_events ? event_axis_.bounds() : session().everything();
-  axis().show(counts_events || fits_everything_ ? all : session().steady_step());
-  fits_everything_ = !fits_everything_;
-}
-
 // Another step may have the same peak: the one that is shown goes first.
 void MemoryView::go_to_peak() {
   const MemoryCurve& curve = *memory_->curve();
@@ -316,53 +303,40 @@ void MemoryView::go_to_peak() {
 
 void MemoryView::keyPressEvent(QKeyEvent* event) {
   if (moment_ == nullptr) return View::keyPressEvent(event);
-  const double far = event->modifiers() & Qt::ShiftModifier ? 4 : 1;
-  switch (event->key()) {
-    case Qt::Key_W: zoom(1 + (kZoomFactor - 1) * far); break;
-    case Qt::Key_S: zoom(1 / (1 + (kZoomFactor - 1) * far)); break;
-    case Qt::Key_A:
-    case Qt::Key_Left: axis().pan(-kPanPixels * far); break;
-    case Qt::Key_D:
-    case Qt::Key_Right: axis().pan(kPanPixels * far); break;
-    case Qt::Key_F: fit(); break;
-    case Qt::Key_0:
-      fits_everything_ = true;
-      fit();
-      break;
-    case Qt::Key_K: go_to_peak(); break;
-    case Qt::Key_T: {
-      int next = static_cast<int>(clock_);
-      do {
-        next = (next + 1) % kMemoryClocks;
-      } while (!memory_->curve()->has(static_cast<MemoryClock>(next)));
-      choose_clock(static_cast<MemoryClock>(next));
-      break;
+  if (event->modifiers() == Qt::NoModifier) {
+    switch (event->key()) {
+      case Qt::Key_K: go_to_peak(); return;
+      case Qt::Key_T: {
+        int next = static_cast<int>(clock_);
+        do {
+          next = (next + 1) % kMemoryClocks;
+        } while (!memory_->curve()->has(static_cast<MemoryClock>(next)));
+        choose_clock(static_cast<MemoryClock>(next));
+        return;
+      }
+      case Qt::Key_Comma:
+        if (*sample_ > 0) move_to(*sample_ - 1);
+        return;
+      case Qt::Key_Period:
+        if (*sample_ + 1 < memory_->curve()->size()) move_to(*sample_ + 1);
+        return;
+      case Qt::Key_B: return toggle_comparison();
+      case Qt::Key_BracketLeft:
+        if (life_) move_to(memory_->sample_of(life_->allocation));
+        return;
+      case Qt::Key_BracketRight:
+        if (life_ && life_->freed != nullptr) move_to(memory_->sample_of(life_->freed));
+        return;
+      default: break;
     }
-    case Qt::Key_Comma:
-      if (*sample_ > 0) move_to(*sample_ - 1);
-      break;
-    case Qt::Key_Period:
-      if (*sample_ + 1 < memory_->curve()->size()) move_to(*sample_ + 1);
-      break;
-    case Qt::Key_B: toggle_comparison(); break;
-    case Qt::Key_BracketLeft:
-      if (life_) move_to(memory_->sample_of(life_->allocation));
-      break;
-    case Qt::Key_BracketRight:
-      if (life_ && life_->freed != nullptr) move_to(memory_->sample_of(life_->freed));
-      break;
-    case Qt::Key_BraceLeft:
-      if (life_) go_to_holder(life_->before);
-      break;
-    case Qt::Key_BraceRight:
-      if (life_) go_to_holder(life_->after);
-      break;
-    case Qt::Key_Escape:
-      session().selection().set_range(std::nullopt);
-      map_->select(nullptr);
-      break;
-    default: View::keyPressEvent(event);
   }
+  // With Shift on some keyboards, with AltGr on others.
+  const bool is_brace = event->key() == Qt::Key_BraceLeft || event->key() == Qt::Key_BraceRight;
+  if (is_brace) {
+    if (life_) go_to_holder(event->key() == Qt::Key_BraceLeft ? life_->before : life_->after);
+    return;
+  }
+  if (!canvas_->press(*event)) View::keyPressEvent(event);
 }
 
 Description MemoryView::description() const {
@@ -393,9 +367,14 @@ std::vector<KeyHelp> MemoryView::keys() const {
           {tr("Compare with this moment, or no longer"), QStringLiteral("B")},
           {tr("Where the selected block was allocated, freed"), QStringLiteral("[ ]")},
           {tr("Which block lay there before, and next"), QStringLiteral("{ }")},
-          {tr("Zoom in and out"), QStringLiteral("W S")},
-          {tr("Earlier, later"), QStringLiteral("A D")},
-          {tr("Fit the step, then everything"), QStringLiteral("F")}};
+          {tr("Zoom in, out"), tr("W S, Ctrl+wheel")},
+          {tr("Pan"), tr("A D, arrows, drag, Shift+wheel")},
+          {tr("Four times as far"), tr("Shift with W A S D")},
+          {tr("Select a range"), tr("Shift+drag, drag on the ruler")},
+          {tr("Set or remove a mark, go to the next one"), tr("M, Shift+M")},
+          {tr("Fit the selection, then the step"), tr("F")},
+          {tr("Fit the whole trace"), tr("0")},
+          {tr("Clear the range, then the selection"), tr("Esc")}};
 }
 
 }  // namespace foreshard::gui

@@ -72,8 +72,6 @@ class MemoryView : public View {
   void find_what_would_lower();
   void show_what_would_lower();
   void show_answer();
-  void zoom(double factor);
-  void fit();
   void go_to_peak();
   TimeAxis& axis();
 
@@ -98,7 +96,6 @@ class MemoryView : public View {
   bool is_stale_ = false;             // to be loaded once the view is seen
   bool has_chosen_clock_ = false;     // the user has: the next recording opens with it
   bool is_moving_ = false;            // the cursor is ours
-  bool fits_everything_ = false;      // what F shows next
   NewestResult<Loaded> loading_;
   NewestResult<std::shared_ptr<const MomentOfRank>> looking_;
   NewestResult<BlockLife> following_;

@@ -7,11 +7,13 @@
 
 #include <QImage>
 #include <QPainter>
+#include <optional>
 #include <vector>
 
 #include "gui/paint/theme.hpp"
-#include "gui/views/timeline/pixel_grid.hpp"
+#include "gui/views/base/pixel_grid.hpp"
 #include "gui/views/timeline/tile_cache.hpp"
+#include "traces/trace.hpp"
 
 namespace foreshard::gui {
 
@@ -68,5 +70,12 @@ void paint_lane(QPainter& painter, QPointF origin, const LaneShapes& shapes, con
                 const Theme& theme);
 std::vector<BoxLabel> labels_of(const LaneShapes& shapes, const PixelGrid& grid,
                                 const Theme& theme);
+
+// Where records were lost, hatched as a warning.
+enum class LostRecords : std::uint8_t { events, memory, all };
+
+// Over `lane`, whose left edge is that of the grid; of one rank, or of all.
+void paint_losses(QPainter& painter, const QRectF& lane, const PixelGrid& grid,
+                  const traces::Trace& trace, LostRecords which, std::optional<int> rank = {});
 
 }  // namespace foreshard::gui

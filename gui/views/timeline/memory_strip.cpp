@@ -98,7 +98,7 @@ std::optional<std::int64_t> MemoryStrip::peak_ns() const {
 }
 
 void MemoryStrip::paint(QPainter& painter, const QRectF& box, double left, const TimeAxis& axis,
-                        const Ruler& ruler, std::optional<std::int64_t> cursor) const {
+                        const Ruler& ruler) const {
   if (is_empty()) return;
   painter.fillRect(box, theme()[Role::canvas]);
   paint_header(painter, QRectF(box.left(), box.top(), box.width(), scaled(kMemoryHeader)), left);
@@ -110,7 +110,7 @@ void MemoryStrip::paint(QPainter& painter, const QRectF& box, double left, const
   painter.save();
   painter.setClipRect(area.adjusted(-left, 0, 0, 0), Qt::IntersectClip);
   const double hairline = 1 / painter.device()->devicePixelRatioF();
-  for (const Tick& tick : ruler.ticks()) {
+  for (const Tick& tick : ruler.ticks) {
     if (tick.text.isEmpty()) continue;
     painter.fillRect(QRectF(left + tick.pixel, area.top(), hairline, area.height()),
                      theme()[Role::grid]);
@@ -120,6 +120,16 @@ void MemoryStrip::paint(QPainter& painter, const QRectF& box, double left, const
   plot_.paint_areas(painter, area, axis);
   plot_.paint_reserved_line(painter, area, axis);
   plot_.paint_capacity_line(painter, area);
+  painter.restore();
+}
+
+void MemoryStrip::paint_figures(QPainter& painter, const QRectF& box, double left,
+                                const TimeAxis& axis, std::optional<std::int64_t> cursor) const {
+  if (is_empty() || is_folded_) return;
+  const QRectF area(left, box.top() + scaled(kMemoryHeader), axis.width(),
+                    box.height() - scaled(kMemoryHeader));
+  painter.save();
+  painter.setClipRect(area, Qt::IntersectClip);
   plot_.paint_labels(painter, area, axis);
   paint_peak(painter, area, axis);
   if (cursor) paint_cursor(painter, area, axis, *cursor);

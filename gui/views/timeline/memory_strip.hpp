@@ -9,7 +9,7 @@
 
 #include "gui/models/session/session.hpp"
 #include "gui/views/base/memory_plot.hpp"
-#include "gui/views/timeline/ruler.hpp"
+#include "gui/views/base/ruler.hpp"
 
 namespace foreshard::gui {
 
@@ -34,7 +34,10 @@ class MemoryStrip : public QObject {
 
   // `box`: header and plot; the lanes begin at `left`.
   void paint(QPainter& painter, const QRectF& box, double left, const TimeAxis& axis,
-             const Ruler& ruler, std::optional<std::int64_t> cursor) const;
+             const Ruler& ruler) const;
+  // Over it and over the lines of time: names of areas, the peak, what is allocated at the cursor.
+  void paint_figures(QPainter& painter, const QRectF& box, double left, const TimeAxis& axis,
+                     std::optional<std::int64_t> cursor) const;
 
  Q_SIGNALS:
   void changed();

@@ -8,7 +8,7 @@
 #include "gui/paint/hatch.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/theme.hpp"
-#include "gui/views/timeline/loss_spans.hpp"
+#include "gui/views/timeline/lane_painter.hpp"
 
 namespace foreshard::gui {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "gui/models/session/session.hpp"
 #include "gui/models/timeline/highlights.hpp"
-#include "gui/views/timeline/hover_card.hpp"
+#include "gui/views/base/hover_card.hpp"
 #include "gui/views/timeline/scene_row.hpp"
 #include "gui/views/timeline/tile_layer.hpp"
 

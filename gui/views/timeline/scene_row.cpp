@@ -1,8 +1,12 @@
 #include "gui/views/timeline/scene_row.hpp"
 
+#include <QCoreApplication>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "gui/models/base/units_text.hpp"
+#include "gui/models/timeline/row_text.hpp"
 #include "gui/paint/fonts.hpp"
 
 namespace foreshard::gui {
@@ -100,6 +104,190 @@ std::vector<LaneBand> SceneContent::bands(const RowId& row) const {
     }
   }
   return bands;
+}
+
+// What rows of the scene show of a stretch of time.
+
+namespace {
+
+constexpr double kPaleColumn = 0.62;  // towards the canvas
+constexpr double kLabelPixels = 14;   // below, no text fits
+constexpr double kAboutHeld = 0.78;   // towards the canvas: held, not in use
+constexpr double kLeastHeat = 0.15;   // of the fill: what is hardly busy is seen
+constexpr double kTick = 2;           // along the edge of what is marked
+
+LaneStyle style_of_source(CostSource source) {
+  if (source == CostSource::modelled) return LaneStyle::modelled;
+  return source == CostSource::unknown ? LaneStyle::unknown : LaneStyle::solid;
+}
+
+LaneStyle style_of(const Row& row, std::size_t item, bool is_pale, ColourBy by) {
+  if (row.kind == RowKind::phase) return LaneStyle::phase;
+  const LaneStyle style = is_pale ? LaneStyle::pale : LaneStyle::solid;
+  if (row.event(item) == traces::kNone) return style;
+  const traces::Event& event = row.trace().events[static_cast<std::size_t>(row.event(item))];
+  if (event.kind == traces::EventKind::host_wait) return LaneStyle::missing;
+  const bool by_source = by == ColourBy::cost_source && event.cost_source != CostSource::none;
+  return by_source ? style_of_source(event.cost_source) : style;
+}
+
+QString text_of_wait(const traces::Interval& span) {
+  return QCoreApplication::translate("Timeline", "waits for the device to finish  %1")
+      .arg(time_figure(static_cast<double>(span.end_ns - span.start_ns)).text());
+}
+
+// Draws the items of one row of the lanes in a band.
+class BandDrawing {
+ public:
+  BandDrawing(const SceneContent::Part& part, const LaneBand& band, double ns_per_pixel,
+              const Theme& theme)
+      : part_(part), band_(band), ns_per_pixel_(ns_per_pixel), theme_(theme) {}
+
+  void add_row(ColourBy by, traces::Interval window, LaneShapes& shapes) const {
+    const LaneSet& lanes = *part_.document->lanes;
+    const Row& row = lanes.rows()[band_.row];
+    const RowShapes found = lanes.shapes(band_.row, by, window, ns_per_pixel_);
+    for (const ColumnShape& shape : found.columns) {
+      shapes.columns.push_back(column(shape, lanes.colouring(by)));
+      shapes.columns.back().is_dimmed = part_.hits != nullptr;
+    }
+    for (const BoxShape& shape : found.boxes) {
+      const std::int32_t event = row.event(shape.item);
+      if (part_.hits != nullptr && event != traces::kNone && part_.hits->contains(event)) continue;
+      shapes.boxes.push_back(box(row, shape, lanes.colouring(by)));
+      shapes.boxes.back().is_dimmed = part_.hits != nullptr;
+    }
+    if (part_.hits != nullptr) add_hits(*part_.hits, window, shapes);
+    if (part_.path != nullptr && !band_.is_heat) {
+      add_ticks(part_.path->shapes(band_.row, window, ns_per_pixel_),
+                band_.top + band_.height + margin() - kTick, shapes);
+    }
+  }
+
+ private:
+  static constexpr double kLeastForText = 11;
+
+  LaneColumn column(const ColumnShape& shape, const Colouring& colouring) const {
+    LaneColumn out;
+    out.cell = shape.cell;
+    out.top = band_.top;
+    out.height = band_.height;
+    if (band_.is_heat) {
+      double busy = 0;
+      for (const ColumnShape::Part& share : shape.parts) busy += share.share;
+      const QColor fill = colour_of(colouring.fill(shape.parts[0].category), theme_);
+      out.parts.push_back({theme_.towards_canvas(fill, 1 - std::clamp(busy, kLeastHeat, 1.0)), 1});
+      return out;
+    }
+    // In a fixed order, so that colours do not change places from column to column.
+    std::array<ColumnShape::Part, 3> shares = shape.parts;
+    std::sort(shares.begin(), shares.end(),
+              [](const auto& a, const auto& b) { return a.category < b.category; });
+    for (const ColumnShape::Part& share : shares) {
+      if (share.share <= 0) continue;
+      const QColor fill = colour_of(colouring.fill(share.category), theme_);
+      const bool is_pale = part_.is_pale && colouring.by() != ColourBy::cost_source;
+      out.parts.push_back({is_pale ? theme_.towards_canvas(fill, kPaleColumn) : fill, share.share});
+    }
+    return out;
+  }
+
+  LaneBox box(const Row& row, const BoxShape& shape, const Colouring& colouring) const {
+    LaneBox out;
+    out.span = shape.span;
+    out.top = band_.top;
+    out.height = band_.height;
+    out.fill = colour_of(colouring.fill(shape.category), theme_);
+    out.style = style_of(row, shape.item, part_.is_pale, colouring.by());
+    const double width =
+        static_cast<double>(shape.span.end_ns - shape.span.start_ns) / ns_per_pixel_;
+    if (width < kLabelPixels || band_.height < kLeastForText) return out;
+    const BoxText text = box_text(row, shape.item);
+    out.text = out.style == LaneStyle::missing ? text_of_wait(shape.span) : text.full;
+    out.short_text = text.brief;
+    return out;
+  }
+
+  // In colour and marked along the upper edge, over what is dimmed.
+  void add_hits(const LaneSubset& hits, traces::Interval window, LaneShapes& shapes) const {
+    const RowShapes found = hits.shapes(band_.row, window, ns_per_pixel_);
+    for (const ColumnShape& shape : found.columns) {
+      shapes.columns.push_back(column(shape, hits.colouring()));
+      shapes.columns.back().is_on_top = true;
+    }
+    for (const BoxShape& shape : found.boxes) {
+      shapes.boxes.push_back(box(hits.row(band_.row), shape, hits.colouring()));
+      shapes.boxes.back().is_on_top = true;
+    }
+    if (!band_.is_heat) add_ticks(found, band_.top - margin(), shapes);
+  }
+
+  void add_ticks(const RowShapes& found, double top, LaneShapes& shapes) const {
+    for (const ColumnShape& shape : found.columns) {
+      shapes.ticks.push_back({shape.cell, top, kTick, theme_[Role::text]});
+    }
+    for (const BoxShape& shape : found.boxes) {
+      shapes.ticks.push_back({shape.span, top, kTick, theme_[Role::text]});
+    }
+  }
+
+  // Ticks take what is free beside the band.
+  double margin() const { return std::min(band_.top, 1.0); }
+
+  const SceneContent::Part& part_;
+  const LaneBand& band_;
+  double ns_per_pixel_;
+  const Theme& theme_;
+};
+
+LaneShapes unit_shapes(const SceneContent& content, const RowId& id, traces::Interval window,
+                       const Theme& theme) {
+  LaneShapes shapes;
+  const GatheredUnit& unit = content.gathered->units[id.index];
+  const auto& part = content.parts[static_cast<std::size_t>(content.current)];
+  const Colouring& colouring = part.document->lanes->colouring(ColourBy::phase);
+  const QColor used = colour_of(colouring.unit_fill(unit.unit), theme);
+  const double height = content.height_of(id);
+  const auto add = [&](traces::Interval span, double top, double high, QColor fill) -> LaneBox& {
+    LaneBox& box = shapes.boxes.emplace_back();
+    box.span = span;
+    box.top = top;
+    box.height = high;
+    box.fill = fill;
+    return box;
+  };
+  const double gap = id.is_low ? 1 : 2, thin = id.is_low ? 3 : 7;
+  for (const GatheredSpan& span : unit.spans) {
+    if (span.held.end_ns < window.start_ns || span.held.start_ns > window.end_ns) continue;
+    add(span.held, (height - thin) / 2, thin, theme.towards_canvas(used, kAboutHeld));
+    add(span.gathering, gap, height - 2 * gap, theme[Role::all_gather]);
+    LaneBox& box = add(span.used, gap, height - 2 * gap, used);
+    if (id.is_low) continue;
+    box.short_text = short_unit(part.document->trace->strings[unit.unit]);
+    box.text = unit.bytes > 0
+                   ? box.short_text + QStringLiteral("  ") + bytes_figure(unit.bytes).text()
+                   : box.short_text;
+  }
+  return shapes;
+}
+
+}  // namespace
+
+void add_band(const SceneContent::Part& part, const LaneBand& band, ColourBy by,
+              traces::Interval window, double ns_per_pixel, const Theme& theme,
+              LaneShapes& shapes) {
+  BandDrawing(part, band, ns_per_pixel, theme).add_row(by, window, shapes);
+}
+
+LaneShapes SceneContent::shapes(const RowId& row, traces::Interval window, double ns_per_pixel,
+                                const Theme& theme) const {
+  if (row.kind == RowId::Kind::unit) return unit_shapes(*this, row, window, theme);
+  LaneShapes shapes;
+  for (const LaneBand& band : bands(row)) {
+    add_band(parts[static_cast<std::size_t>(row.document)], band, colouring, window, ns_per_pixel,
+             theme, shapes);
+  }
+  return shapes;
 }
 
 }  // namespace foreshard::gui

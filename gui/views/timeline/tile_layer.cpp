@@ -11,7 +11,6 @@ namespace {
 constexpr int kPatienceMilliseconds = 6;  // that a frame waits for what it cannot do without
 constexpr std::size_t kMostLabels = 600;
 constexpr double kLeastElided = 34, kPadding = 8;
-constexpr double kShortIsBetter = 64;  // below, a short form says more than an elided one
 
 std::int64_t tile_of(std::int64_t pixel) {
   return pixel >= 0 ? pixel / kTileWidth : -((-pixel + kTileWidth - 1) / kTileWidth);
@@ -20,11 +19,10 @@ std::int64_t tile_of(std::int64_t pixel) {
 QString text_for(const BoxLabel& label, double width) {
   const double room = width - kPadding;
   if (label_width(label.text, Text::secondary) <= room) return label.text;
-  const bool has_short =
-      !label.short_text.isEmpty() && label_width(label.short_text, Text::secondary) <= room;
-  if (has_short && width < kShortIsBetter) return label.short_text;
-  if (width >= kLeastElided) return elided_label(label.text, Text::secondary, room);
-  return has_short ? label.short_text : QString();
+  if (!label.short_text.isEmpty() && label_width(label.short_text, Text::secondary) <= room) {
+    return label.short_text;
+  }
+  return width >= kLeastElided ? elided_label(label.text, Text::secondary, room) : QString();
 }
 
 }  // namespace
@@ -116,8 +114,12 @@ std::vector<TileKey> TileLayer::missing(const TileRow& row) const {
   return keys;
 }
 
-void TileLayer::paint(QPainter& painter, const std::vector<TileRow>& rows, bool is_changing) {
-  if (rows.empty()) return cache_.request({});
+std::vector<PlacedLabel> TileLayer::paint(QPainter& painter, const std::vector<TileRow>& rows,
+                                          bool is_changing) {
+  if (rows.empty()) {
+    cache_.request({});
+    return {};
+  }
   const double ns_per_pixel = rows.front().grid.ns_per_pixel;
   std::vector<double> scales = scales_for(ns_per_pixel);
   std::vector<TileKey> urgent, others;
@@ -160,7 +162,7 @@ void TileLayer::paint(QPainter& painter, const std::vector<TileRow>& rows, bool 
       place_labels(piece.tile->labels, row, labels);
     }
   }
-  paint_box_labels(painter, std::move(labels));
+  return labels;
 }
 
 }  // namespace foreshard::gui

@@ -7,7 +7,7 @@
 #include <QPainter>
 #include <vector>
 
-#include "gui/views/timeline/pixel_grid.hpp"
+#include "gui/views/base/pixel_grid.hpp"
 #include "gui/views/timeline/tile_cache.hpp"
 
 namespace foreshard::gui {
@@ -20,12 +20,20 @@ struct TileRow {
   PixelGrid grid;
 };
 
+// A label at its place; it points into its tile.
+struct PlacedLabel {
+  QRectF box;  // what is seen of the box
+  const BoxLabel* label;
+};
+
 class TileLayer {
  public:
   explicit TileLayer(TileCache& cache) : cache_(cache) {}
 
-  // While the scale `is_changing` only what nothing stands in for is asked for.
-  void paint(QPainter& painter, const std::vector<TileRow>& rows, bool is_changing);
+  // While the scale `is_changing` only what nothing stands in for is asked for. Labels are left to be
+  // painted over what comes between, before the tiles change.
+  std::vector<PlacedLabel> paint(QPainter& painter, const std::vector<TileRow>& rows,
+                                 bool is_changing);
 
  private:
   struct Piece {  // of a row, in pixels from the origin, drawn from a tile of some scale
@@ -47,14 +55,10 @@ class TileLayer {
   TileCache& cache_;
 };
 
-// Labels where they fit, longest boxes first and at most 600 (see design of the level of detail).
-struct PlacedLabel {
-  QRectF box;  // what is seen of the box
-  const BoxLabel* label;
-};
 // Adds what of the labels is in view.
 void place_labels(const std::vector<BoxLabel>& texts, const TileRow& row,
                   std::vector<PlacedLabel>& labels);
+// Where they fit, longest boxes first and at most 600.
 void paint_box_labels(QPainter& painter, std::vector<PlacedLabel> labels);
 
 }  // namespace foreshard::gui

@@ -103,9 +103,9 @@ QString TimelineView::status() const {
   const traces::Interval window = session().axis().window();
   const std::int64_t origin =
       canvas_->scene().step_label((window.start_ns + window.end_ns) / 2).origin_ns;
-  return tr("%1 – %2 · %3 events")
-      .arg(time_figure(static_cast<double>(window.start_ns - origin)).text(),
-           time_figure(static_cast<double>(window.end_ns - origin)).text(),
+  return tr("%1 · %2 events")
+      .arg(time_range_text(static_cast<double>(window.start_ns - origin),
+                           static_cast<double>(window.end_ns - origin)),
            count_figure(static_cast<std::int64_t>(document->trace->events.size())).text());
 }
 

@@ -71,7 +71,7 @@ TEST_F(CompareViewTest, EveryKernelIsDrawnWhereItIsFound) {
       view.grab();
       wait();
     }
-    const QImage shown = canvas().grab().toImage();
+    const QImage shown = canvas().viewport()->grab().toImage();
     for (const ComparedPair& pair : view.comparison()->step.pairs) {
       for (const bool is_candidate : {false, true}) {
         const std::int32_t event = is_candidate ? pair.events.candidate : pair.events.baseline;
@@ -97,7 +97,7 @@ TEST_F(CompareViewTest, EveryKernelIsDrawnWhereItIsFound) {
 
 TEST_F(CompareViewTest, NoRowIsCut) {
   open_both();
-  const QWidget& shown = *canvas().parentWidget()->parentWidget();  // of the scroll area
+  const QWidget& shown = canvas();
   for (int height = 620; height < 1000; height += 13) {
     view.resize(1200, height);
     for (int round = 0; round < 3; ++round) QCoreApplication::processEvents();
@@ -166,7 +166,8 @@ TEST_F(CompareViewTest, UnitsWithoutCounterpartsAreSaidToBe) {
   for (int n = 0; n < canvas().accessible_rows(); ++n) {
     const AccessibleItem row = canvas().accessible_row(n);
     if (!row.text.startsWith(QStringLiteral("difference"))) continue;
-    const QImage shown = canvas().grab(row.box.adjusted(lane_left(), 0, -4, 0).toRect()).toImage();
+    const QImage shown =
+        canvas().viewport()->grab(row.box.adjusted(lane_left(), 0, -4, 0).toRect()).toImage();
     std::set<QRgb> colours;
     for (int x = 0; x < shown.width(); ++x) colours.insert(shown.pixel(x, shown.height() / 2));
     EXPECT_GT(colours.size(), 2u);  // a sentence
@@ -307,7 +308,7 @@ TEST_F(CompareViewTest, CommaAndPeriodChangeTheStepWhereNothingIsSelected) {
 TEST_F(CompareViewTest, AClickSelectsTheEventForAllViews) {
   open_both();
   const ComparedPair& pair = view.comparison()->step.pairs[3];
-  QTest::mouseClick(&canvas(), Qt::LeftButton, {},
+  QTest::mouseClick(canvas().viewport(), Qt::LeftButton, {},
                     canvas().centre_of(true, pair.events.candidate).toPoint());
   const EventId expected{1, pair.events.candidate};
   EXPECT_EQ(session.selection().event(), expected);
@@ -370,12 +371,13 @@ TEST_F(CompareViewTest, AUnitThatFillsTheWindowHasItsNameInTheMiddle) {
   const double middle = (lane_left() + canvas().width()) / 2;
   const auto has_text = [&] {
     const QRect around(static_cast<int>(middle) - 12, static_cast<int>(row.top()) + 5, 24, 14);
-    const QImage shown = canvas().grab(around).toImage();
+    const QImage shown = canvas().viewport()->grab(around).toImage();
     std::set<QRgb> colours;
     for (int x = 0; x < shown.width(); ++x) colours.insert(shown.pixel(x, shown.height() / 2));
     return colours.size() > 2;
   };
-  QTest::mouseMove(&canvas(), QPoint(static_cast<int>(middle), static_cast<int>(row.center().y())));
+  QTest::mouseMove(canvas().viewport(),
+                   QPoint(static_cast<int>(middle), static_cast<int>(row.center().y())));
   for (int zoom = 0; zoom < 8; ++zoom) QTest::keyClick(&view, Qt::Key_W, Qt::ShiftModifier);
   EXPECT_TRUE(has_text());
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gui/paint/theme.hpp"
 #include "gui/views/base/sentence_strip.hpp"
 #include "gui/views/compare/causes_table.hpp"
 #include "gui/views/compare/compare_canvas.hpp"
@@ -16,9 +17,12 @@ namespace foreshard::gui {
 class ShownComparison : public testing::Test {
  protected:
   ShownComparison() : view(session) {
+    Appearance::instance().set_less_motion(true);
     view.resize(1200, 900);
     view.show();
   }
+
+  ~ShownComparison() override { Appearance::instance().set_less_motion(false); }
 
   void open_both() {
     tests::TwoRuns runs = tests::two_runs();

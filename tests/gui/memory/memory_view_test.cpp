@@ -41,7 +41,7 @@ TEST_F(MemoryViewTest, AClickMovesTheCursorOfAllViews) {
   const QRectF area = view.canvas().plot_area();
   const QPoint point(static_cast<int>(area.left() + area.width() / 3), 200);
   const auto expected = view.canvas().sample_at(point.x());
-  QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, point);
+  QTest::mouseClick(view.canvas().viewport(), Qt::LeftButton, {}, point);
   wait_for(view);
   ASSERT_TRUE(expected);
   EXPECT_EQ(view.sample(), expected);
@@ -139,10 +139,10 @@ TEST_F(MemoryViewTest, EventOrderHasAWindowOfItsOwn) {
 
 TEST_F(MemoryViewTest, ShiftDragMarksARangeAndEscapeClearsIt) {
   show_random();
-  MemoryCanvas& canvas = view.canvas();
-  QTest::mousePress(&canvas, Qt::LeftButton, Qt::ShiftModifier, {300, 200});
-  QTest::mouseMove(&canvas, {500, 200});
-  QTest::mouseRelease(&canvas, Qt::LeftButton, Qt::ShiftModifier, {500, 200});
+  QWidget* canvas = view.canvas().viewport();
+  QTest::mousePress(canvas, Qt::LeftButton, Qt::ShiftModifier, {300, 200});
+  QTest::mouseMove(canvas, {500, 200});
+  QTest::mouseRelease(canvas, Qt::LeftButton, Qt::ShiftModifier, {500, 200});
   ASSERT_TRUE(session.selection().range());
   EXPECT_EQ(session.selection().range()->start_ns,
             session.axis().ns_at(300 - MemoryCanvas::kGutter));

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gui/paint/theme.hpp"
 #include "gui/views/memory/memory_view.hpp"
 #include "tests/gui/memory/random_memory.hpp"
 
@@ -18,11 +19,14 @@ inline void wait_for(const MemoryView& view) {
 class ShownMemory : public testing::Test {
  protected:
   ShownMemory() : view(session) {
+    Appearance::instance().set_less_motion(true);
     view.resize(1100, 800);
     view.show();
     view.inspector()->resize(320, 800);
     view.inspector()->show();
   }
+
+  ~ShownMemory() override { Appearance::instance().set_less_motion(false); }
 
   void show(traces::Trace trace, Source source = Source::measured) {
     session.add(make_document(std::move(trace), source, QStringLiteral("run.fst"), {}));

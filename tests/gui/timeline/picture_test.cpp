@@ -93,6 +93,43 @@ TEST_F(TimelinePicture, VectorsHoldTheNamesAsText) {
   }
 }
 
+TEST_F(TimelinePicture, WhereALongNameDoesNotFitTheShortOneStands) {
+  axis().show({0, us(1500)});  // a unit's forward is 72 pixels wide
+  settle();
+  const QByteArray drawn = drawn_text(canvas());
+  EXPECT_FALSE(drawn.contains("layers.0 f"));
+  EXPECT_TRUE(drawn.contains(">0<"));
+}
+
+TEST_F(TimelinePicture, NamesStandOverTheCursor) {
+  selection().clear();
+  selection().set_marks({});
+  settle();
+  const QImage without = frame(1);
+  const QRect box =
+      canvas().event_box({0, event("matmul", "layers.1")}).toAlignedRect().adjusted(4, 4, -4, -4);
+  const QRgb ground = without.pixel(box.left(), box.top());
+  const auto letters = [&](const QImage& image, int x) {
+    std::vector<int> found;
+    for (int y = box.top(); y <= box.bottom(); ++y) {
+      if (std::abs(qGray(image.pixel(x, y)) - qGray(ground)) > 60) found.push_back(y);
+    }
+    return found;
+  };
+  int most = box.left();
+  for (int x = box.left(); x <= box.right(); ++x) {
+    if (letters(without, x).size() > letters(without, most).size()) most = x;
+  }
+  const std::vector<int> rows = letters(without, most);
+  ASSERT_GT(rows.size(), 3u);
+  selection().set_cursor(axis().ns_at(most - header_width()));
+  const QImage with = frame(1);
+  EXPECT_NE(with.pixel(most, box.top()), ground);  // the line
+  for (const int y : rows) {
+    EXPECT_NEAR(qGray(with.pixel(most, y)), qGray(without.pixel(most, y)), 40) << y;
+  }
+}
+
 TEST_F(TimelinePicture, WithoutLanesASentenceSaysWhy) {
   traces::Trace memory_alone = small_run();
   memory_alone.events.clear();

@@ -2,12 +2,11 @@
 // where they come from.
 #pragma once
 
-#include <utility>
-#include <vector>
-
 #include <QColor>
 #include <QPainter>
 #include <QString>
+#include <utility>
+#include <vector>
 
 namespace foreshard::gui {
 

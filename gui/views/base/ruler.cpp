@@ -1,4 +1,4 @@
-#include "gui/views/timeline/ruler.hpp"
+#include "gui/views/base/ruler.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,26 +27,23 @@ void fill_line(QPainter& painter, double x, double top, double bottom, QColor co
 }
 
 // Where the pills of the cursor and the range and the marks' flags stand in place of ticks.
-std::vector<std::pair<double, double>> covered(const Ruler& ruler, const Selection& selection) {
-  constexpr double kHalfPill = 36;
-  std::vector<std::pair<double, double>> spans;
-  const auto around = [&](double x) { spans.emplace_back(x - kHalfPill, x + kHalfPill); };
-  if (selection.cursor_ns()) around(ruler.grid.x(*selection.cursor_ns()));
-  if (const auto& range = selection.range()) {
+std::vector<std::pair<double, double>> covered(const Ruler& ruler, const QRectF& pill) {
+  constexpr double kGap = 4;
+  std::vector<std::pair<double, double>> spans{{pill.left() - kGap, pill.right() + kGap}};
+  if (const auto& range = ruler.range) {
     const double from = std::max(ruler.grid.x(range->start_ns), 0.0);
     const double to = std::min(ruler.grid.x(range->end_ns), ruler.width);
     spans.emplace_back(from - kHandleWidth, to + kHandleWidth);
   }
-  for (const std::int64_t mark : selection.marks()) {
-    spans.emplace_back(ruler.grid.x(mark), ruler.grid.x(mark) + kFlagWidth);
+  for (const auto& mark : ruler.marks) {
+    if (mark) spans.emplace_back(ruler.grid.x(*mark), ruler.grid.x(*mark) + kFlagWidth);
   }
   return spans;
 }
 
-void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
-                 const Selection& selection) {
-  const auto spans = covered(ruler, selection);
-  for (const Tick& tick : ruler.ticks()) {
+void paint_ticks(QPainter& painter, const QRectF& lanes, const Ruler& ruler, const QRectF& pill) {
+  const auto spans = covered(ruler, pill.translated(-lanes.left(), 0));
+  for (const Tick& tick : ruler.ticks) {
     const double x = lanes.left() + tick.pixel;
     const bool is_large = !tick.text.isEmpty();
     fill_line(painter, x, lanes.bottom() - (is_large ? 6 : 3), lanes.bottom(),
@@ -84,9 +81,10 @@ void paint_range(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
 }
 
 void paint_marks(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
-                 const std::vector<std::int64_t>& marks) {
+                 const std::vector<std::optional<std::int64_t>>& marks) {
   for (std::size_t n = 0; n < marks.size(); ++n) {
-    const QRectF flag(lanes.left() + ruler.grid.x(marks[n]), lanes.top(), kFlagWidth, 13);
+    if (!marks[n]) continue;
+    const QRectF flag(lanes.left() + ruler.grid.x(*marks[n]), lanes.top(), kFlagWidth, 13);
     painter.fillRect(flag, theme()[Role::focus]);
     draw_label(painter, flag, Qt::AlignHCenter, QString::number(n + 1), Text::tick,
                theme()[Role::canvas]);
@@ -95,21 +93,20 @@ void paint_marks(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
 
 }  // namespace
 
-std::vector<Tick> Ruler::ticks() const {
+void Ruler::add_times() {
   const double ns_per_pixel = grid.ns_per_pixel * grid.ratio;
   const std::int64_t start = grid.ns(grid.first);
-  std::vector<Tick> ticks = time_ticks(start, origin_ns, ns_per_pixel, width);
+  ticks = time_ticks(start, origin_ns, ns_per_pixel, width);
   for (Tick& tick : ticks) tick.pixel = grid.x(start + std::lround(tick.pixel * ns_per_pixel));
-  return ticks;
 }
 
-RulerHit hit_ruler(const Ruler& ruler, const Selection& selection, double x) {
-  const auto& marks = selection.marks();
-  for (std::size_t n = 0; n < marks.size(); ++n) {
-    const double at = ruler.grid.x(marks[n]);
+RulerHit hit_ruler(const Ruler& ruler, double x) {
+  for (std::size_t n = 0; n < ruler.marks.size(); ++n) {
+    if (!ruler.marks[n]) continue;
+    const double at = ruler.grid.x(*ruler.marks[n]);
     if (x >= at - 2 && x <= at + kFlagWidth) return {RulerPart::mark, n};
   }
-  if (const auto& range = selection.range()) {
+  if (const auto& range = ruler.range) {
     const double to_start = std::abs(x - ruler.grid.x(range->start_ns));
     const double to_end = std::abs(x - ruler.grid.x(range->end_ns));
     if (std::min(to_start, to_end) <= kReach) {
@@ -119,8 +116,7 @@ RulerHit hit_ruler(const Ruler& ruler, const Selection& selection, double x) {
   return {};
 }
 
-void paint_ruler(QPainter& painter, const QRectF& box, double left, const Ruler& ruler,
-                 const Selection& selection) {
+void paint_ruler(QPainter& painter, const QRectF& box, double left, const Ruler& ruler) {
   painter.fillRect(box, theme()[Role::panel]);
   const double hairline = 1 / painter.device()->devicePixelRatioF();
   painter.fillRect(QRectF(box.left(), box.bottom() - hairline, box.width(), hairline),
@@ -136,25 +132,25 @@ void paint_ruler(QPainter& painter, const QRectF& box, double left, const Ruler&
   const QRectF lanes(left, box.top(), ruler.width, box.height());
   painter.save();
   painter.setClipRect(lanes, Qt::IntersectClip);
-  paint_ticks(painter, lanes, ruler, selection);
-  if (selection.range()) paint_range(painter, lanes, ruler, *selection.range());
-  paint_marks(painter, lanes, ruler, selection.marks());
+  const double x = ruler.cursor ? ruler.grid.x(*ruler.cursor) : -1;
+  const bool has_cursor = x >= 0 && x <= ruler.width;
+  const QRectF pill = has_cursor
+                          ? pill_box(left + x, box.top() + 2, ruler.cursor_text, left, box.right())
+                          : QRectF();
+  paint_ticks(painter, lanes, ruler, pill);
+  if (ruler.range) paint_range(painter, lanes, ruler, *ruler.range);
+  paint_marks(painter, lanes, ruler, ruler.marks);
   painter.restore();
-
-  if (!selection.cursor_ns()) return;
-  const double x = ruler.grid.x(*selection.cursor_ns());
-  if (x < 0 || x > ruler.width) return;
-  const Figure time = time_figure(static_cast<double>(*selection.cursor_ns() - ruler.origin_ns));
-  draw_pill(painter, left + x, box.top() + 2, time.text(), theme()[Role::ink],
+  if (!has_cursor) return;
+  draw_pill(painter, left + x, box.top() + 2, ruler.cursor_text, theme()[Role::ink],
             theme()[Role::canvas], left, box.right());
 }
 
-void paint_time_lines(QPainter& painter, const QRectF& lanes, const Ruler& ruler,
-                      const Selection& selection) {
+void paint_time_lines(QPainter& painter, const QRectF& lanes, const Ruler& ruler) {
   painter.save();
   painter.setClipRect(lanes, Qt::IntersectClip);
   const QColor blue = theme()[Role::focus];
-  if (const auto& range = selection.range()) {
+  if (const auto& range = ruler.range) {
     const double from = std::clamp(ruler.grid.x(range->start_ns), -8.0, lanes.width() + 8);
     const double to = std::clamp(ruler.grid.x(range->end_ns), -8.0, lanes.width() + 8);
     painter.fillRect(QRectF(lanes.left() + from, lanes.top(), to - from, lanes.height()),
@@ -162,14 +158,14 @@ void paint_time_lines(QPainter& painter, const QRectF& lanes, const Ruler& ruler
     fill_line(painter, lanes.left() + from, lanes.top(), lanes.bottom(), blue);
     fill_line(painter, lanes.left() + to, lanes.top(), lanes.bottom(), blue);
   }
-  const auto line_at = [&](std::int64_t ns, QColor colour) {
-    const double x = ruler.grid.x(ns);
+  const auto line_at = [&](std::optional<std::int64_t> ns, QColor colour) {
+    const double x = ns ? ruler.grid.x(*ns) : -1;
     if (x >= 0 && x <= lanes.width()) {
       fill_line(painter, lanes.left() + x, lanes.top(), lanes.bottom(), colour);
     }
   };
-  for (const std::int64_t mark : selection.marks()) line_at(mark, blue);
-  if (selection.cursor_ns()) line_at(*selection.cursor_ns(), theme()[Role::ink]);
+  for (const auto& mark : ruler.marks) line_at(mark, blue);
+  line_at(ruler.cursor, theme()[Role::ink]);
   painter.restore();
 }
 

@@ -1,8 +1,9 @@
-#include "gui/views/timeline/hover_card.hpp"
+#include "gui/views/base/hover_card.hpp"
 
 #include <algorithm>
 #include <array>
 
+#include "gui/paint/fonts.hpp"
 #include "gui/paint/labels.hpp"
 #include "gui/paint/pill.hpp"
 #include "gui/paint/theme.hpp"
@@ -10,7 +11,8 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr double kWidth = 262, kPadding = 12, kTitleRow = 22, kRow = 19, kDistance = 10;
+constexpr double kCardPadding = 12, kDistance = 10;
+constexpr int kWidth = 262, kTitleRow = 22, kRow = 19;  // at the usual size of text
 
 int rows_below_title(const HoverCard& card) {
   return static_cast<int>(card.facts.size()) + !card.subtitle.isEmpty() + !card.note.isEmpty();
@@ -19,7 +21,8 @@ int rows_below_title(const HoverCard& card) {
 }  // namespace
 
 QSizeF card_size(const HoverCard& card) {
-  return {kWidth, 2 * kPadding - 2 + kTitleRow + rows_below_title(card) * kRow};
+  return {scaled(kWidth) * 1.0,
+          2 * kCardPadding - 2 + scaled(kTitleRow) + rows_below_title(card) * scaled(kRow)};
 }
 
 QRectF place_card(QSizeF size, const QRectF& event, QPointF pointer, const QRectF& bounds) {
@@ -31,8 +34,7 @@ QRectF place_card(QSizeF size, const QRectF& event, QPointF pointer, const QRect
   // Below, above, right or left of the event: the first that is within the bounds.
   const std::array<QPointF, 4> places{
       QPointF(x, event.bottom() + kDistance), QPointF(x, event.top() - kDistance - size.height()),
-      QPointF(event.right() + kDistance, y),
-      QPointF(event.left() - kDistance - size.width(), y)};
+      QPointF(event.right() + kDistance, y), QPointF(event.left() - kDistance - size.width(), y)};
   for (const QPointF place : places) {
     const QRectF box(place, size);
     if (inside.contains(box)) return box;
@@ -53,25 +55,26 @@ void paint_hover_card(QPainter& painter, const QRectF& box, const HoverCard& car
   painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   painter.restore();
 
-  const QRectF inner = box.adjusted(kPadding, kPadding - 2, -kPadding, 0);
-  QRectF row(inner.left(), inner.top(), inner.width(), kTitleRow);
+  const QRectF inner = box.adjusted(kCardPadding, kCardPadding - 2, -kCardPadding, 0);
+  QRectF row(inner.left(), inner.top(), inner.width(), scaled(kTitleRow));
   draw_swatch(painter, row.topLeft() + QPointF(5, row.height() / 2), card.swatch);
   draw_label(painter, row.adjusted(17, 0, 0, 0), Qt::AlignLeft,
              elided_label(card.title, Text::strong, row.width() - 17), Text::strong,
              theme()[Role::text]);
-  row = QRectF(inner.left(), row.bottom(), inner.width(), kRow);
+  row = QRectF(inner.left(), row.bottom(), inner.width(), scaled(kRow));
   const auto line = [&](const QString& text, Role role) {
     draw_label(painter, row, Qt::AlignLeft, elided_label(text, Text::secondary, row.width()),
                Text::secondary, theme()[role]);
-    row.translate(0, kRow);
+    row.translate(0, scaled(kRow));
   };
   if (!card.subtitle.isEmpty()) line(card.subtitle, Role::text2);
   for (const auto& [label, value] : card.facts) {
     draw_label(painter, row, Qt::AlignLeft, label, Text::secondary, theme()[Role::text2]);
     const double room = row.width() - label_width(label, Text::secondary) - 12;
-    draw_figure_label(painter, row, Qt::AlignRight, elided_label(value, Text::secondary_strong, room),
-                      Text::secondary_strong, theme()[Role::text]);
-    row.translate(0, kRow);
+    draw_figure_label(painter, row, Qt::AlignRight,
+                      elided_label(value, Text::secondary_strong, room), Text::secondary_strong,
+                      theme()[Role::text]);
+    row.translate(0, scaled(kRow));
   }
   if (!card.note.isEmpty()) line(card.note, Role::text3);
 }
