@@ -181,6 +181,11 @@ TEST_F(MemoryViewTest, ABlockIsFollowedThroughTime) {
   };
   view.map().select(life.allocation);
   wait_for(view);
+  press(Qt::Key_F);
+  const traces::Interval shown = session.axis().window();
+  EXPECT_LE(shown.start_ns, curve().position(view.clock(), sample_of(life.allocation)));
+  EXPECT_GE(shown.end_ns, curve().position(view.clock(), sample_of(life.freed)));
+  EXPECT_LT(shown.end_ns - shown.start_ns, session.everything().end_ns / 2);
   press(Qt::Key_BracketLeft);
   EXPECT_EQ(view.sample(), sample_of(life.allocation));
   EXPECT_FALSE(view.map().box_of(life.allocation).isEmpty());
