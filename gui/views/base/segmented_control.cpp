@@ -64,9 +64,24 @@ QSize SegmentedControl::minimumSizeHint() const {
   return {static_cast<int>(all), scaled(24)};
 }
 
+// Of one width; where the longest name has no room then, each as much wider than its own.
 QRectF SegmentedControl::segment(int choice) const {
-  const double each = (width() - 2 * kTrough) / static_cast<double>(choices_.size());
-  return {kTrough + choice * each, kTrough, each, height() - 2 * kTrough};
+  const QFontMetricsF metrics(gui::font(Text::secondary_strong));
+  const double room = width() - 2 * kTrough, count = static_cast<double>(choices_.size());
+  double widest = 0, all = 0, before = 0;
+  for (int n = 0; n < choices_.size(); ++n) {
+    const double name = metrics.horizontalAdvance(choices_[n]);
+    widest = std::max(widest, name);
+    all += name;
+    if (n < choice) before += name;
+  }
+  const double height_within = height() - 2 * kTrough;
+  if (widest + 8 <= room / count) {
+    return {kTrough + choice * room / count, kTrough, room / count, height_within};
+  }
+  const double more = (room - all) / count;
+  return {kTrough + before + choice * more, kTrough,
+          metrics.horizontalAdvance(choices_[choice]) + more, height_within};
 }
 
 int SegmentedControl::choice_at(QPointF point) const {
