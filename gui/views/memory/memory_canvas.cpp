@@ -242,6 +242,9 @@ void MemoryCanvas::paint_above(QPainter& painter, const Ruler&) {
     const double x = std::floor(x_of(*sample_)) + 0.5;
     draw_line(painter, x, ruler_box().bottom(), x, viewport()->height());
   }
+  painter.setFont(gui::font(Text::secondary));
+  painter.setPen(theme()[Role::text]);
+  for (const auto& [box, name] : phase_names_) painter.drawText(box, Qt::AlignVCenter, name);
   plot_.paint_labels(painter, plot_area(), axis());
   draw_reserved_label(painter);
   draw_life(painter);
@@ -283,7 +286,8 @@ void MemoryCanvas::draw_since(QPainter& painter) const {
             theme()[Role::panel], theme()[Role::text], kGutter, viewport()->width());
 }
 
-void MemoryCanvas::draw_phases(QPainter& painter) const {
+void MemoryCanvas::draw_phases(QPainter& painter) {
+  phase_names_.clear();
   painter.setFont(gui::font(Text::secondary));
   const QFontMetricsF metrics(painter.font());
   double drawn_to = kGutter;  // a phase narrower than a pixel is drawn with its first pixel
@@ -301,8 +305,7 @@ void MemoryCanvas::draw_phases(QPainter& painter) const {
     painter.fillRect(QRectF(box.left(), box.bottom() - 2, box.width(), 2), colour);
     const QString name = QString::fromStdString(span.phase);
     if (metrics.horizontalAdvance(name) + 16 > box.width()) continue;
-    painter.setPen(theme()[Role::text]);
-    painter.drawText(box.adjusted(8, 0, 0, -1), Qt::AlignVCenter, name);
+    phase_names_.emplace_back(box.adjusted(8, 0, 0, -1), name);
   }
 }
 

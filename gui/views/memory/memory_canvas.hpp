@@ -64,7 +64,7 @@ class MemoryCanvas : public TimeCanvas {
   void click(QPointF at) override;
 
   HoverCard card_of(std::size_t sample) const;
-  void draw_phases(QPainter& painter) const;
+  void draw_phases(QPainter& painter);
   void draw_scale(QPainter& painter) const;
   QRectF reserved_label() const;  // empty: there is no room
   void draw_reserved_label(QPainter& painter) const;
@@ -78,6 +78,7 @@ class MemoryCanvas : public TimeCanvas {
   MemoryPlot plot_;
   std::optional<std::size_t> sample_, since_;
   std::optional<BlockLife> life_;
+  std::vector<std::pair<QRectF, QString>> phase_names_;  // of the picture
 };
 
 }  // namespace foreshard::gui
