@@ -66,26 +66,29 @@ void draw_step_line(QPainter& painter, const StepColumns& columns, const StepPen
   });
 }
 
-void fill_below(QPainter& painter, const StepColumns& columns, double bottom, const QBrush& brush) {
+void fill_below(QPainter& painter, const StepColumns& columns, double bottom, QColor colour) {
   each_level(columns.y, [&](std::size_t first, std::size_t last) {
     const double from = columns.left + columns.width * static_cast<double>(first);
     const double wide = columns.width * static_cast<double>(last - first);
-    painter.fillRect(QRectF(from, columns.y[first], wide, bottom - columns.y[first]), brush);
+    painter.fillRect(QRectF(from, columns.y[first], wide, bottom - columns.y[first]), colour);
   });
 }
 
 void fill_between(QPainter& painter, const StepColumns& upper, const StepColumns& lower,
                   const QBrush& brush) {
-  for (std::size_t first = 0, last = 0; first < upper.y.size(); first = last) {
-    while (last < upper.y.size() && upper.y[last] == upper.y[first] &&
-           lower.y[last] == lower.y[first]) {
-      ++last;
-    }
-    painter.fillRect(
-        QRectF(upper.left + upper.width * static_cast<double>(first), upper.y[first],
-               upper.width * static_cast<double>(last - first), lower.y[first] - upper.y[first]),
-        brush);
-  }
+  QPolygonF outline, back;
+  const auto follow = [](const StepColumns& columns, QPolygonF& line) {
+    each_level(columns.y, [&](std::size_t first, std::size_t last) {
+      line << QPointF(columns.left + columns.width * static_cast<double>(first), columns.y[first])
+           << QPointF(columns.left + columns.width * static_cast<double>(last), columns.y[first]);
+    });
+  };
+  follow(upper, outline);
+  follow(lower, back);
+  std::reverse(back.begin(), back.end());
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(brush);
+  painter.drawPolygon(outline + back);
 }
 
 }  // namespace foreshard::gui

@@ -25,8 +25,8 @@ struct StepPen {
 };
 
 void draw_step_line(QPainter& painter, const StepColumns& columns, const StepPen& pen);
-void fill_below(QPainter& painter, const StepColumns& columns, double bottom, const QBrush& brush);
-// Of the same columns.
+void fill_below(QPainter& painter, const StepColumns& columns, double bottom, QColor colour);
+// As one shape: boxes with a texture Qt fills on other threads, which takes longer while those are busy.
 void fill_between(QPainter& painter, const StepColumns& upper, const StepColumns& lower,
                   const QBrush& brush);
 

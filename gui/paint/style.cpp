@@ -3,7 +3,9 @@
 #include <QApplication>
 #include <QPainter>
 #include <QProxyStyle>
+#include <QPushButton>
 #include <QStyleOption>
+#include <QTabBar>
 
 #include "gui/paint/fonts.hpp"
 #include "gui/paint/pill.hpp"
@@ -20,6 +22,7 @@ QPushButton:hover { background: %4; }
 QPushButton:disabled { color: %9; border-color: %8; }
 QPushButton:focus { border: 2px solid %7; padding: 3px 11px; }
 QPushButton[primary="true"] { background: %5; color: %6; border-color: %5; font-weight: 600; }
+QPushButton[primary="true"]:focus { border-color: %7; }
 QLineEdit, QComboBox, QSpinBox { background: %1; border: 1px solid %2; border-radius: 5px; padding: 3px 8px; color: %3; min-height: 18px; selection-background-color: %7; }
 QLineEdit:disabled, QComboBox:disabled { background: transparent; border-color: %8; color: %9; }
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus { border: 2px solid %7; padding: 2px 7px; }
@@ -53,7 +56,7 @@ QTabBar[look="underlined"]::tab { background: transparent; border: 0; border-bot
 QTabBar[look="underlined"]::tab:selected { border-bottom-color: %5; color: %3; font-weight: 600; }
 QTabBar[look]::tab:hover { color: %3; }
 QTabBar[look]::tab:disabled { color: %9; }
-QTabBar[look="pill"]:focus { border: 2px solid %7; }
+QTabBar[look]:focus { border: 2px solid %7; border-radius: 5px; }
 )";
 
 // What the sheet cannot say: marks in the theme's colours.
@@ -73,6 +76,8 @@ class HouseStyle : public QProxyStyle {
         return draw_triangle(*painter, box.center(), option->state & State_Open,
                              theme()[Role::text2]);
       case PE_FrameFocusRect:
+        if (qobject_cast<const QPushButton*>(widget) != nullptr)
+          return;  // the sheet's border is it
         painter->save();
         painter->setRenderHint(QPainter::Antialiasing);
         painter->setPen(QPen(theme()[Role::focus], 2));

@@ -120,8 +120,9 @@ void MemoryPlot::paint_areas(QPainter& painter, const QRectF& area, const TimeAx
                     [&](std::size_t n) { return y_of(bytes(n), area); });
   };
   // Under the areas, which hide all but the free part.
-  fill_below(painter, steps([&](std::size_t n) { return shown.reserved[n]; }), area.bottom(),
-             hatch(theme()[Role::strong_line]));
+  fill_between(painter, steps([&](std::size_t n) { return shown.reserved[n]; }),
+               steps([](std::size_t) { return std::int64_t{0}; }),
+               hatch(theme()[Role::strong_line]));
   painter.drawImage(area.topLeft(), image);
   for (std::size_t layer = 0; layer < curve->layers().size(); ++layer) {
     if (!curve->layers()[layer].is_from_before) continue;
