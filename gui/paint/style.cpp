@@ -76,8 +76,9 @@ class HouseStyle : public QProxyStyle {
         return draw_triangle(*painter, box.center(), option->state & State_Open,
                              theme()[Role::text2]);
       case PE_FrameFocusRect:
-        if (qobject_cast<const QPushButton*>(widget) != nullptr)
-          return;  // the sheet's border is it
+        // Of these the sheet's border is it.
+        if (qobject_cast<const QPushButton*>(widget) || qobject_cast<const QTabBar*>(widget))
+          return;
         painter->save();
         painter->setRenderHint(QPainter::Antialiasing);
         painter->setPen(QPen(theme()[Role::focus], 2));
