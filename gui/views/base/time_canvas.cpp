@@ -188,8 +188,8 @@ void TimeCanvas::paint(QPainter& painter, const QRect& dirty) {
       QPainter below(&picture_);
       paint_below(below, viewport()->rect(), now);
     }
-    painter.drawPixmap(dirty, picture_,
-                       QRectF(dirty.topLeft() * ratio(), dirty.size() * ratio()).toRect());
+    painter.drawPixmap(QRectF(dirty), picture_,
+                       QRectF(QPointF(dirty.topLeft()) * ratio(), QSizeF(dirty.size()) * ratio()));
   } else {
     paint_below(painter, dirty, now);
   }
@@ -431,6 +431,7 @@ bool TimeCanvas::move_window(int key, int speed) {
 }
 
 bool TimeCanvas::press(const QKeyEvent& event) {
+  if (is_empty()) return false;
   const Qt::KeyboardModifiers modifiers = event.modifiers() & ~Qt::KeypadModifier;
   if (modifiers == Qt::ShiftModifier) {
     if (move_window(event.key(), kFaster)) return true;
@@ -497,10 +498,11 @@ TimeCanvas::Drag TimeCanvas::drag_from(QPointF at, Qt::MouseButton button,
 }
 
 void TimeCanvas::mouseMoveEvent(QMouseEvent* event) {
+  if (is_empty()) return point_at(std::nullopt);
   const QPointF at = event->position();
   if (event->buttons() == Qt::NoButton) {
     mouse_ = at;
-    const bool is_over_lanes = !is_empty() && at.x() >= header() && at.y() >= ruler_box().top();
+    const bool is_over_lanes = at.x() >= header() && at.y() >= ruler_box().top();
     point_at(is_over_lanes ? std::optional(ns_at(at.x())) : std::nullopt);
     viewport()->setCursor(pointer_at(at));
     hide_card();
@@ -568,6 +570,7 @@ void TimeCanvas::mouseReleaseEvent(QMouseEvent* event) {
 void TimeCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (is_empty() || event->button() != Qt::LeftButton || event->position().x() < header()) return;
   finish_zoom();
+  has_moved_ = true;  // its release is no click
   fitted_selection_ = false;
   const traces::Interval wanted = fitting(event->position());
   axis_->show(fitted_selection_ ? with_margin(wanted) : wanted);

@@ -1,5 +1,8 @@
 // Timeline, Memory and Compare move along time alike, and share one cursor and one range, whatever the
 // clocks of the documents.
+#include <QApplication>
+#include <QMouseEvent>
+#include <QWheelEvent>
 #include <QtTest>
 
 #include <gtest/gtest.h>
@@ -246,6 +249,22 @@ TEST_F(SharedTime, EscapeEndsADragInEveryView) {
     QTest::keyClick(&canvas(*view), Qt::Key_Escape);
     EXPECT_EQ(axis.window(), window) << qPrintable(view->title());
     send(*view, QEvent::MouseButtonRelease, {330, 300}, Qt::NoButton);
+  }
+}
+
+TEST_F(SharedTime, WithoutDocumentsKeysAndMouseDoNothing) {
+  while (!session_.documents().empty()) session_.close(0);
+  for (View* view : views()) {
+    show(*view);
+    for (const Qt::Key key :
+         {Qt::Key_W, Qt::Key_F, Qt::Key_0, Qt::Key_M, Qt::Key_R, Qt::Key_Escape})
+      QTest::keyClick(&canvas(*view), key);
+    for (const QPoint at : {QPoint(300, 10), QPoint(300, 60), QPoint(300, 300)}) {
+      send(*view, QEvent::MouseMove, at, Qt::NoButton);
+      drag(*view, at, at + QPoint(100, 0), Qt::ShiftModifier);
+    }
+    EXPECT_FALSE(selection().range());
+    EXPECT_FALSE(selection().cursor_ns());
   }
 }
 
