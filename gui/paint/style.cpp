@@ -31,6 +31,10 @@ QComboBox::drop-down { border: 0; width: 18px; }
 QComboBox QAbstractItemView { background: %1; border: 1px solid %2; selection-background-color: %4; selection-color: %3; }
 QComboBox QAbstractItemView::item { min-height: 22px; padding: 0 6px; color: %3; }
 QComboBox QAbstractItemView::item:selected { background: %4; }
+QMenu { background: %1; color: %3; border: 1px solid %2; padding: 4px 0; }
+QMenu::item { padding: 4px 20px 4px 28px; }
+QMenu::item:selected { background: %4; }
+QMenu::item:disabled { color: %9; }
 QToolTip { background: %1; color: %3; border: 1px solid %2; padding: 4px 6px; }
 QHeaderView { background: %6; border: 0; }
 QHeaderView::section { background: %6; color: %9; border: 0; border-bottom: 1px solid %8; padding: 4px 6px; font-weight: 400; }
@@ -47,6 +51,10 @@ QPushButton[link="true"] { border: 0; background: transparent; padding: 2px 0; t
 QPushButton[link="true"]:hover { text-decoration: underline; }
 QPushButton:flat { border: 0; background: transparent; }
 QPushButton[chip="true"] { border-radius: 4px; padding: 1px 8px; min-height: 16px; }
+QToolButton[mark="true"] { border: 0; border-radius: 4px; background: transparent; }
+QToolButton[mark="true"]:hover, QToolButton[mark="true"]:pressed { background: %4; }
+QToolButton[mark="true"]::menu-indicator { image: none; }
+QToolButton[mark="true"]:focus { border: 2px solid %7; }
 QToolButton[fold="true"] { border: 0; border-top: 1px solid %8; background: transparent; font-weight: 600; text-align: left; padding: 0 12px; min-height: 35px; color: %3; }
 QToolButton[fold="true"]:focus { border: 2px solid %7; padding: 0 10px; }
 QTabBar[look="pill"] { background: %4; border-radius: 5px; }

@@ -124,10 +124,12 @@ void KeyOverlay::show_commands(const QList<QAction*>& actions) {
   actions_.clear();
   for (QAction* action : actions) {
     if (action->text().isEmpty() || action->isSeparator() || !action->isVisible()) continue;
-    add_row(plain_words(action->text()),
-            QKeySequence::listToString(action->shortcuts(), QKeySequence::NativeText)
-                .replace(QStringLiteral("; "), QStringLiteral(", ")),
-            false, action->isEnabled());
+    const QString shortcuts =
+        QKeySequence::listToString(action->shortcuts(), QKeySequence::NativeText)
+            .replace(QStringLiteral("; "), QStringLiteral(", "));
+    const QString key = action->text().section(QLatin1Char('\t'), 1);  // of no shortcut
+    add_row(plain_words(action->text().section(QLatin1Char('\t'), 0, 0)),
+            key.isEmpty() ? shortcuts : key, false, action->isEnabled());
     actions_ << action;
   }
   open();

@@ -7,12 +7,14 @@
 #include <QFile>
 #include <QFileDialog>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QScopedValueRollback>
 #include <QScreen>
 #include <QShortcut>
 #include <QStackedWidget>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
@@ -258,7 +260,25 @@ void MainWindow::connect_actions() {
   });
   on(a.help, &MainWindow::show_help);
   connect(&top_bar_->help(), &QPushButton::clicked, this, &MainWindow::show_help);
-  on(a.commands, [this] { palette_->show_commands(commands_of_view() + actions_->all()); });
+  on(a.commands, [this] {
+    qDeleteAll(std::exchange(view_commands_, {}));
+    view_commands_ = commands_of_view(this);
+    for (QAction* command : view_commands_) {
+      command->setText(tr("%1: %2").arg(current_view()->title(), command->text()));
+    }
+    palette_->show_commands(view_commands_ + actions_->all());
+  });
+  auto* menu = new QMenu(this);
+  top_bar_->menu().setMenu(menu);
+  for (const WindowActions::Group& group : a.groups()) {
+    menu->addMenu(group.title)->addActions(group.actions);
+  }
+  auto* of_view = menu->addMenu(QString());
+  connect(menu, &QMenu::aboutToShow, this, [this, of_view] {
+    of_view->clear();
+    of_view->setTitle(current_view()->title());
+    of_view->addActions(commands_of_view(of_view));
+  });
   on(a.inspector, &MainWindow::refresh_view);
   on(a.float_inspector, [this](bool floats) { inspector_dock_->setFloating(floats); });
   on(a.copy, [this] {
@@ -377,20 +397,20 @@ void MainWindow::show_help() {
   help_->show_keys(sections);
 }
 
-// What the view does by a key, each as an action that presses it.
-QList<QAction*> MainWindow::commands_of_view() {
-  qDeleteAll(std::exchange(view_commands_, {}));
+// What the view does by a single key, each as an action that presses it. No shortcuts: a menu's would
+// take the key away from the view.
+QList<QAction*> MainWindow::commands_of_view(QObject* owner) {
+  QList<QAction*> commands;
   View* const view = current_view();
   for (const KeyHelp& help : view->keys()) {
     const QKeySequence key(help.keys);
     if (key.count() != 1 || key[0].key() == Qt::Key_unknown || key[0].key() == 0) continue;
     if (key.toString() != help.keys || actions_->has_key(key)) continue;  // several keys, or words
-    auto* command = new QAction(tr("%1: %2").arg(view->title(), help.action), this);
-    command->setShortcut(key);
+    auto* command = new QAction(help.action + QLatin1Char('\t') + help.keys, owner);
     connect(command, &QAction::triggered, view, [view, key] { press(*view, key); });
-    view_commands_ << command;
+    commands << command;
   }
-  return view_commands_;
+  return commands;
 }
 
 void MainWindow::press(View& view, const QKeySequence& key) {

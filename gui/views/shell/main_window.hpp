@@ -126,7 +126,7 @@ class MainWindow : public QMainWindow {
   void fit_selection();
   void open_window();
   void show_help();
-  QList<QAction*> commands_of_view();
+  QList<QAction*> commands_of_view(QObject* owner);
   static void press(View& view, const QKeySequence& key);
   void save_picture();
   void choose_theme(ThemeChoice choice);

@@ -6,6 +6,7 @@
 #include <QPainterPath>
 #include <QPushButton>
 #include <QSignalBlocker>
+#include <QToolButton>
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +31,7 @@ QString chip_title(const Document& document) {
   return document.detail + QStringLiteral(" · ") + document.title;
 }
 
-constexpr int kMarkWidth = 16;
+constexpr int kMark = 14, kMarkMargin = 7;
 
 // The program's mark: three bars, a whole one and shards of it.
 void draw_mark(QPainter& painter, const QRectF& box, QColor colour) {
@@ -219,19 +220,30 @@ void DocumentChips::keyPressEvent(QKeyEvent* event) {
 
 TopBar::TopBar(Session& session, Search& search, const QStringList& views, QWidget* parent)
     : PaintedWidget(parent),
+      menu_(new QToolButton(this)),
       tabs_(new SegmentedControl(views, this, SegmentedControl::Look::underlined)),
       chips_(new DocumentChips(session, this)),
       search_(new SearchField(search, this)),
       help_(new QPushButton(QStringLiteral("?"), this)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  menu_->setAccessibleName(tr("Menu"));
+  menu_->setToolTip(tr("Menu"));
+  menu_->setProperty("mark", true);
+  menu_->setPopupMode(QToolButton::InstantPopup);
+  menu_->setFocusPolicy(Qt::TabFocus);
+  menu_->setIconSize({kMark, kMark});
+  menu_->setFixedSize(kMark + 2 * kMarkMargin, kMark + 2 * kMarkMargin);
+  connect(&Appearance::instance(), &Appearance::changed, this, &TopBar::draw_menu_mark);
+  draw_menu_mark();
   tabs_->setAccessibleName(tr("Views"));
   help_->setAccessibleName(tr("Keys"));
   help_->setToolTip(tr("All keys"));
   help_->setFixedWidth(34);
   help_->setFocusPolicy(Qt::TabFocus);
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(16 + kMarkWidth, 0, 16, 1);
+  row->setContentsMargins(16 - kMarkMargin, 0, 16, 1);
   row->setSpacing(0);
+  row->addWidget(menu_);
   row->addWidget(tabs_);
   row->addSpacing(20);
   row->addWidget(chips_, 1);
@@ -239,6 +251,17 @@ TopBar::TopBar(Session& session, Search& search, const QStringList& views, QWidg
   row->addWidget(search_);
   row->addSpacing(12);
   row->addWidget(help_);
+}
+
+void TopBar::draw_menu_mark() {
+  constexpr int kSharpest = 3;  // device pixels of one
+  QPixmap mark(kMark * kSharpest, kMark * kSharpest);
+  mark.setDevicePixelRatio(kSharpest);
+  mark.fill(Qt::transparent);
+  QPainter painter(&mark);
+  draw_mark(painter, QRectF(0, 0, kMark, kMark), theme()[Role::ink]);
+  painter.end();
+  menu_->setIcon(mark);
 }
 
 QSize TopBar::sizeHint() const {
@@ -251,7 +274,6 @@ void TopBar::paintEvent(QPaintEvent*) {
   painter.fillRect(QRect(0, height() - 1, width(), 1), theme()[Role::line]);
   painter.fillRect(QRect(tabs_->geometry().right() + 10, height() / 2 - 10, 1, 20),
                    theme()[Role::line]);
-  draw_mark(painter, QRectF(16, height() / 2.0 - 7, 14, 14), theme()[Role::ink]);
 }
 
 }  // namespace foreshard::gui

@@ -1,5 +1,5 @@
-// The bar at the top of the window: the program's mark, the views, the open documents, the search
-// field and the button for help.
+// The bar at the top of the window: the program's mark, which opens the menu, the views, the open
+// documents, the search field and the button for help.
 #pragma once
 
 #include <QTabBar>
@@ -8,6 +8,7 @@
 #include "gui/views/base/painted_widget.hpp"
 
 class QPushButton;
+class QToolButton;
 
 namespace foreshard::gui {
 
@@ -46,7 +47,6 @@ class DocumentChips : public QTabBar {
 
 QString source_word(Source source);
 
-class DocumentChips;
 class Search;
 class SearchField;
 class SegmentedControl;
@@ -56,6 +56,7 @@ class TopBar : public PaintedWidget {
  public:
   TopBar(Session& session, Search& search, const QStringList& views, QWidget* parent = nullptr);
 
+  QToolButton& menu() const { return *menu_; }
   SegmentedControl& tabs() const { return *tabs_; }
   DocumentChips& chips() const { return *chips_; }
   SearchField& search() const { return *search_; }
@@ -67,6 +68,9 @@ class TopBar : public PaintedWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  void draw_menu_mark();
+
+  QToolButton* menu_;
   SegmentedControl* tabs_;
   DocumentChips* chips_;
   SearchField* search_;

@@ -14,24 +14,25 @@ constexpr Words words("foreshard::gui::WindowActions");
 
 WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_views)
     : window_(window) {
-  int number = 1;
-  for (View* view : all_views) {
-    views.push_back(add(words("Show %1").arg(view->title()),
-                        {QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number++))}));
-  }
+  const auto begin = [this](const QString& title) { groups_.push_back({title, {}}); };
+  begin(words("File"));
   open = add(words("Open a trace…"), {QKeySequence::Open});
   open_folder = add(words("Open a folder of ranks…"));
   open_part = add(words("Open a part of a trace…"));
   reload = add(words("Read the file again"), {QKeySequence(Qt::Key_F5)});
   follow = add(words("Follow the recording"), {QKeySequence(Qt::Key_L)});
   follow->setCheckable(true);
+  copy = add(words("Copy as text"), {QKeySequence::Copy});
+  picture = add(words("Save a picture…"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)});
   close = add(words("Close the trace"), {QKeySequence(Qt::CTRL | Qt::Key_W)});
   new_window = add(words("New window"), {QKeySequence(Qt::CTRL | Qt::Key_N)});
-  search = add(words("Search"), {QKeySequence(Qt::Key_Slash), QKeySequence(Qt::CTRL | Qt::Key_F)});
-  next_hit = add(words("Next hit"), {QKeySequence(Qt::Key_N)});
-  previous_hit = add(words("Previous hit"), {QKeySequence(Qt::SHIFT | Qt::Key_N)});
-  help = add(words("All keys"), {QKeySequence(Qt::Key_Question)});
-  commands = add(words("All commands"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
+  quit = add(words("Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)});
+  begin(words("Show"));
+  int number = 1;
+  for (View* view : all_views) {
+    views.push_back(add(words("Show %1").arg(view->title()),
+                        {QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number++))}));
+  }
   inspector = add(words("Inspector"), {QKeySequence(Qt::Key_F4)});
   inspector->setCheckable(true);
   inspector->setChecked(true);
@@ -42,15 +43,18 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   tables = add(words("Tables and SQL queries"), {QKeySequence(Qt::CTRL | Qt::Key_T)});
   tables->setCheckable(true);
   exposed = add(words("List of exposed communication"), {QKeySequence(Qt::Key_E)});
-  next_rank = add(words("Next rank"), {QKeySequence(Qt::CTRL | Qt::Key_PageDown)});
-  previous_rank = add(words("Previous rank"), {QKeySequence(Qt::CTRL | Qt::Key_PageUp)});
   critical_path = add(words("Critical path on the lanes"), {QKeySequence(Qt::Key_X)});
   critical_path->setCheckable(true);
   align_steps = add(words("Align steps of open files"), {QKeySequence(Qt::Key_Y)});
   align_steps->setCheckable(true);
   align_steps->setChecked(true);
-  copy = add(words("Copy as text"), {QKeySequence::Copy});
-  picture = add(words("Save a picture…"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S)});
+  begin(words("Go"));
+  search = add(words("Search"), {QKeySequence(Qt::Key_Slash), QKeySequence(Qt::CTRL | Qt::Key_F)});
+  next_hit = add(words("Next hit"), {QKeySequence(Qt::Key_N)});
+  previous_hit = add(words("Previous hit"), {QKeySequence(Qt::SHIFT | Qt::Key_N)});
+  next_rank = add(words("Next rank"), {QKeySequence(Qt::CTRL | Qt::Key_PageDown)});
+  previous_rank = add(words("Previous rank"), {QKeySequence(Qt::CTRL | Qt::Key_PageUp)});
+  begin(words("Look"));
   system_theme = add(words("Theme of the system"));
   light_theme = add(words("Light theme"));
   dark_theme = add(words("Dark theme"));
@@ -60,7 +64,9 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   usual = add(words("Usual size of text"));
   less_motion = add(words("Less motion"));
   less_motion->setCheckable(true);
-  quit = add(words("Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)});
+  begin(words("Help"));
+  help = add(words("All keys"), {QKeySequence(Qt::Key_Question)});
+  commands = add(words("All commands"), {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
 }
 
 QAction* WindowActions::add(const QString& text, const QList<QKeySequence>& keys) {
@@ -68,22 +74,24 @@ QAction* WindowActions::add(const QString& text, const QList<QKeySequence>& keys
   action->setShortcuts(keys);
   action->setShortcutContext(Qt::WindowShortcut);
   window_.addAction(action);
-  all_.append(action);
+  groups_.back().actions.append(action);
   return action;
 }
 
 QList<QAction*> WindowActions::all() const {
-  return all_;
+  QList<QAction*> actions;
+  for (const Group& group : groups_) actions += group.actions;
+  return actions;
 }
 
 bool WindowActions::has_key(const QKeySequence& key) const {
-  return std::ranges::any_of(all_,
+  return std::ranges::any_of(all(),
                              [&](const QAction* one) { return one->shortcuts().contains(key); });
 }
 
 std::vector<KeyHelp> WindowActions::keys() const {
   std::vector<KeyHelp> rows;
-  for (const QAction* action : all_) {
+  for (const QAction* action : all()) {
     QStringList keys;
     for (const QKeySequence& key : action->shortcuts()) {
       keys.append(key.toString(QKeySequence::NativeText));

@@ -1,4 +1,4 @@
-// What can be done with the window: every action with its words and keys. Menus are not shown; the
+// What can be done with the window: every action with its words and keys, as the menu has them. The
 // command palette lists them all.
 #pragma once
 
@@ -15,6 +15,11 @@ struct WindowActions {
   // Actions of `window`, which works where the keyboard is anywhere in it.
   WindowActions(QMainWindow& window, const std::vector<View*>& views);
 
+  struct Group {
+    QString title;
+    QList<QAction*> actions;
+  };
+  const std::vector<Group>& groups() const { return groups_; }  // of the menu
   QList<QAction*> all() const;
   bool has_key(const QKeySequence& key) const;
   std::vector<KeyHelp> keys() const;  // for the help: those that have keys
@@ -31,7 +36,7 @@ struct WindowActions {
   QAction* add(const QString& text, const QList<QKeySequence>& keys = {});
 
   QMainWindow& window_;
-  QList<QAction*> all_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace foreshard::gui

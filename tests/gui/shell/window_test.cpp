@@ -2,10 +2,12 @@
 #include <QDockWidget>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTemporaryDir>
+#include <QToolButton>
 
 #include "gui/paint/theme.hpp"
 #include "gui/views/base/choices.hpp"
@@ -206,6 +208,25 @@ TEST_F(Window, CommandsAreAlsoWhatTheViewDoesByAKey) {
   auto* clock = window_.current_view()->strip()->findChild<SegmentedControl*>();
   const int before = clock->current();
   command("memory: next clock");
+  EXPECT_NE(clock->current(), before);
+}
+
+TEST_F(Window, TheMenuHasAllCommands) {
+  QMenu* menu = window_.top_bar().menu().menu();
+  ASSERT_NE(menu, nullptr);
+  QTest::keyClick(&window_, Qt::Key_2, Qt::ControlModifier);
+  Q_EMIT menu->aboutToShow();
+  QList<QAction*> listed;
+  for (const QAction* group : menu->actions()) listed += group->menu()->actions();
+  for (QAction* action : window_.actions().all()) EXPECT_TRUE(listed.contains(action));
+  const auto next_clock = std::ranges::find_if(
+      listed, [](const QAction* one) { return one->text().endsWith(QStringLiteral("\tT")); });
+  ASSERT_NE(next_clock, listed.end());
+  open(window_, write_trace());
+  wait(window_);
+  auto* clock = window_.current_view()->strip()->findChild<SegmentedControl*>();
+  const int before = clock->current();
+  (*next_clock)->trigger();
   EXPECT_NE(clock->current(), before);
 }
 
