@@ -6,7 +6,8 @@
 namespace foreshard::gui {
 namespace {
 
-constexpr std::size_t kMostUnits = 160;  // told apart by colour
+constexpr std::size_t kMostUnits = 160;          // told apart by colour
+constexpr std::string_view kWholeStep = "step";  // a range that begins in one phase and has all
 
 std::uint64_t name_and_phase(traces::StringId name, traces::StringId phase) {
   return (static_cast<std::uint64_t>(name) << 32) | static_cast<std::uint32_t>(phase);
@@ -66,6 +67,10 @@ Colouring::Colouring(const traces::Trace& trace, ColourBy by) : trace_(&trace), 
   for (const std::uint64_t pair : pairs) {
     const auto name = static_cast<traces::StringId>(pair >> 32);
     const auto phase = static_cast<traces::StringId>(pair & 0xFFFFFFFF);
+    if (trace.strings[name] == kWholeStep) {
+      of_event_[pair] = add({.colour = {Role::host, Tint::rest}});
+      continue;
+    }
     // By operator the phase does not matter; what no phase colours, its name does.
     const std::string& phase_text = by == ColourBy::operators ? "forward" : trace.strings[phase];
     of_event_[pair] = add({.colour = colour_of_operator(trace.strings[name], phase_text)});

@@ -61,6 +61,30 @@ void expect_equal(const Cell& cell, const NaiveCell& naive, const Row& row, int 
   }
 }
 
+TEST(Colouring, AWholeStepIsOfNoPhase) {
+  traces::Trace trace;
+  trace.lanes = {{0, false, trace.strings.intern("host")}};
+  for (const char* name : {"step", "embedding"}) {
+    traces::Event event;
+    event.kind = traces::EventKind::range;
+    event.end_ns = 10;
+    event.name = trace.strings.intern(name);
+    event.phase = trace.strings.intern("forward");
+    trace.events.push_back(event);
+  }
+  const LaneSet lanes(std::make_shared<traces::Trace>(std::move(trace)));
+  const Colouring& colouring = lanes.colouring(ColourBy::phase);
+  std::vector<Role> roles;
+  for (const Row& row : lanes.rows()) {
+    for (std::size_t item = 0; item < row.size(); ++item) {
+      if (row.event(item) == traces::kNone || row.kind == RowKind::phase) continue;
+      roles.push_back(colouring.fill(colouring.category(row, item)).colour.role);
+    }
+  }
+  EXPECT_TRUE(std::ranges::count(roles, Role::host) == 1 &&
+              std::ranges::count(roles, Role::forward) == 1);
+}
+
 class PyramidTest : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(PyramidTest, CellsOfEveryLevelAreThoseOfAWalkOverTheItems) {
