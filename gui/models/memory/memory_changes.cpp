@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <filesystem>
 
 #include "gui/models/base/units_text.hpp"
 #include "models/llama/llama_config.hpp"
@@ -12,6 +13,7 @@
 #include "traces/allocator/trace_history.hpp"
 #include "traces/metadata.hpp"
 #include "traces/snapshot/history.hpp"
+#include "traces/snapshot/rank_files.hpp"
 #include "traces/snapshot/snapshot.hpp"
 
 namespace foreshard::gui {
@@ -67,6 +69,17 @@ MemoryChanges changes_of_plan(const Job& job, const ChangesQuestion& question) {
   return changes;
 }
 
+// Of a folder that rank's file, in which one device is the rank's.
+Result<std::string> snapshot_of_rank(const ChangesQuestion& question) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(question.path, ignored)) return question.path;
+  const auto files = traces::rank_files(question.path);
+  if (!files) return tl::unexpected(files.error());
+  const auto file = std::ranges::find(*files, question.rank, &traces::RankFile::rank);
+  if (file != files->end()) return file->path;
+  return fail(question.path, "", "has no snapshot of rank " + std::to_string(question.rank));
+}
+
 Result<profiler::Recording> recording_of(const ChangesQuestion& question) {
   profiler::Recording recording;
   recording.device = question.rank;
@@ -78,9 +91,13 @@ Result<profiler::Recording> recording_of(const ChangesQuestion& question) {
     recording.history = std::move(*history);
     return recording;
   }
-  const auto snapshot = traces::read_snapshot(question.path, {});
+  const auto file = snapshot_of_rank(question);
+  if (!file) return tl::unexpected(file.error());
+  const auto snapshot = traces::read_snapshot(*file, {});
   if (!snapshot) return tl::unexpected(snapshot.error());
-  recording.history = traces::history_of(*snapshot, question.rank).history;
+  const int device =
+      *file == question.path ? question.rank : traces::busiest_device(*snapshot).value_or(0);
+  recording.history = traces::history_of(*snapshot, device).history;
   recording.trace = *question.source.trace;
   recording.contents = profiler::memory_holders(*recording.trace, question.rank);
   return recording;

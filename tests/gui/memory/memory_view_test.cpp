@@ -1,4 +1,5 @@
 // The memory view driven by real keys and mouse.
+#include <QTemporaryDir>
 #include <algorithm>
 #include <memory>
 
@@ -363,6 +364,25 @@ TEST_F(MemoryViewTest, ASnapshotOpensInEventOrderAndIsReplayed) {
     }
     EXPECT_EQ(most, change.peak_reserved) << change.settings;
   }
+}
+
+TEST_F(MemoryViewTest, OfAFolderTheSnapshotOfTheShownRankIsReplayed) {
+  const QTemporaryDir folder;
+  for (const char* name : {"rank0_snapshot.pickle", "rank1_snapshot.pickle"}) {
+    ASSERT_TRUE(QFile::copy(QStringLiteral(FORESHARD_SOURCE_DIR "/traces/samples/snapshot.pickle"),
+                            folder.filePath(QString::fromLatin1(name))));
+  }
+  const auto document = open_document(folder.path().toStdString());
+  ASSERT_TRUE(document) << document.error().text();
+  session.add(*document);
+  session.selection().set_rank(1);
+  wait_for(view);
+  QTest::mouseClick(&inspector().ask(), Qt::LeftButton);
+  wait_for(view);
+  EXPECT_EQ(curve().rank(), 1);
+  const MemoryChanges& found = view.changes().changes();
+  ASSERT_NE(found.history, nullptr) << qPrintable(found.trouble);
+  EXPECT_EQ(found.present.fits, false);
 }
 
 TEST_F(MemoryViewTest, AHistoryOfTheAllocatorIsReplayed) {
