@@ -106,12 +106,12 @@ void BlockMapCanvas::repaint_all() {
 }
 
 double BlockMapCanvas::row_width() const {
-  return std::max(width() - MemoryCanvas::kGutter - kRightMargin, 1.0);
+  return std::max(width() - MemoryCanvas::gutter() - kRightMargin, 1.0);
 }
 
 double BlockMapCanvas::x_of(std::int64_t offset) const {
-  return MemoryCanvas::kGutter + std::round(row_width() * static_cast<double>(offset) /
-                                            static_cast<double>(bytes_per_row_));
+  return MemoryCanvas::gutter() + std::round(row_width() * static_cast<double>(offset) /
+                                             static_cast<double>(bytes_per_row_));
 }
 
 void BlockMapCanvas::paintEvent(QPaintEvent*) {
@@ -181,7 +181,7 @@ void BlockMapCanvas::draw_row(QPainter& painter, const Row& row) const {
     // Blocks stand apart by a gap, segments by a line.
     if (block->starts_segment && block->offset >= row.first) {
       painter.fillRect(QRectF(left, row.top, 1, height), theme()[Role::text]);
-    } else if (box.width() > 3 && block->offset >= row.first && left > MemoryCanvas::kGutter) {
+    } else if (box.width() > 3 && block->offset >= row.first && left > MemoryCanvas::gutter()) {
       painter.fillRect(QRectF(left, row.top, 1, height), theme()[Role::canvas]);
     }
   }
@@ -201,7 +201,7 @@ void BlockMapCanvas::draw_pool_name(QPainter& painter, const Row& first,
   const double baseline = first.top + metrics.ascent() - 1;
   painter.drawText(
       QPointF(16, baseline),
-      metrics.elidedText(short_pool_name(pool.name), Qt::ElideRight, MemoryCanvas::kGutter - 20));
+      metrics.elidedText(short_pool_name(pool.name), Qt::ElideRight, MemoryCanvas::gutter() - 20));
   painter.setFont(gui::font(Text::tick));
   painter.setPen(theme()[Role::text3]);
   painter.drawText(QPointF(16, baseline + scaled(kNameHeight)), bytes_figure(pool.reserved).text());
@@ -244,7 +244,7 @@ const BlockMapCanvas::Row* BlockMapCanvas::row_at(double y) const {
 const MapBlock* BlockMapCanvas::block_at(QPointF point) const {
   const Row* below = row_at(point.y());
   if (below == nullptr) return nullptr;
-  const double share = (point.x() - MemoryCanvas::kGutter) / row_width();
+  const double share = (point.x() - MemoryCanvas::gutter()) / row_width();
   if (share < 0 || share >= 1) return nullptr;
   const auto offset =
       below->first + static_cast<std::int64_t>(share * static_cast<double>(bytes_per_row_));
@@ -281,7 +281,7 @@ QString BlockMapCanvas::card(const MapBlock& block) const {
 QString BlockMapCanvas::hover_text(QPointF point) const {
   if (const MapBlock* block = block_at(point)) return card(*block);
   if (point.y() < kTitleHeight && moment_ != nullptr) return fragmentation_sentence(moment_->map);
-  const Row* row = point.x() < MemoryCanvas::kGutter ? row_at(point.y()) : nullptr;
+  const Row* row = point.x() < MemoryCanvas::gutter() ? row_at(point.y()) : nullptr;
   return row == nullptr ? QString() : pool_text(moment_->map.pools[row->pool]);
 }
 

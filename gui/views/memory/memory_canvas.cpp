@@ -85,12 +85,12 @@ void MemoryCanvas::set_life(std::optional<BlockLife> life) {
 }
 
 double MemoryCanvas::x_of(std::size_t sample) const {
-  return kGutter + axis().pixel_of(plot_.curve->position(plot_.clock, sample));
+  return gutter() + axis().pixel_of(plot_.curve->position(plot_.clock, sample));
 }
 
 std::optional<std::size_t> MemoryCanvas::sample_at(double x) const {
   if (is_empty()) return std::nullopt;
-  const double column = std::floor(x - kGutter);
+  const double column = std::floor(x - gutter());
   const MemoryColumns shown = plot_.curve->columns(
       plot_.clock, std::vector{axis().ns_at(column), axis().ns_at(column + 1)});
   if (shown.samples[0] == MemoryColumns::kNothing) return 0;
@@ -165,7 +165,7 @@ std::optional<TimeCanvas::Hovered> MemoryCanvas::hover(QPointF at) const {
 }
 
 void MemoryCanvas::click(QPointF at) {
-  if (at.x() < kGutter) return;
+  if (at.x() < gutter()) return;
   if (const auto sample = sample_at(at.x())) Q_EMIT sample_chosen(*sample);
 }
 
@@ -218,7 +218,7 @@ std::optional<AccessibleItem> MemoryCanvas::accessible_selection() const {
 QRectF MemoryCanvas::plot_area() const {
   constexpr double kBelow = 1;
   const double top = ruler_box().bottom() + scaled(kPhases);
-  return {double(kGutter), top, std::max(viewport()->width() - kGutter, 1) * 1.0,
+  return {double(gutter()), top, std::max(viewport()->width() - gutter(), 1) * 1.0,
           std::max(viewport()->height() - top - kBelow, 1.0)};
 }
 
@@ -237,7 +237,7 @@ void MemoryCanvas::paint_below(QPainter& painter, const QRect&, const Ruler& rul
 }
 
 void MemoryCanvas::paint_above(QPainter& painter, const Ruler&) {
-  if (is_pointed_at() && sample_ && x_of(*sample_) >= kGutter) {
+  if (is_pointed_at() && sample_ && x_of(*sample_) >= gutter()) {
     painter.setPen(theme()[Role::text2]);
     const double x = std::floor(x_of(*sample_)) + 0.5;
     draw_line(painter, x, ruler_box().bottom(), x, viewport()->height());
@@ -271,7 +271,7 @@ void MemoryCanvas::draw_life(QPainter& painter) const {
   painter.fillRect(bar(to, gone), hatch(colour));
   painter.setPen(colour);
   for (const double x : {from, to}) {
-    if (x >= kGutter && x <= viewport()->width())
+    if (x >= gutter() && x <= viewport()->width())
       draw_line(painter, x, area.top(), x, area.bottom());
   }
 }
@@ -279,22 +279,22 @@ void MemoryCanvas::draw_life(QPainter& painter) const {
 void MemoryCanvas::draw_since(QPainter& painter) const {
   if (!since_) return;
   const double x = std::floor(x_of(*since_)) + 0.5;
-  if (x < kGutter || x > viewport()->width()) return;
+  if (x < gutter() || x > viewport()->width()) return;
   painter.setPen(QPen(theme()[Role::text], 1, Qt::DashLine));
   draw_line(painter, x, ruler_box().bottom(), x, viewport()->height());
   draw_pill(painter, x, ruler_box().bottom(), tr("since %1").arg(time_text(*since_)),
-            theme()[Role::panel], theme()[Role::text], kGutter, viewport()->width());
+            theme()[Role::panel], theme()[Role::text], gutter(), viewport()->width());
 }
 
 void MemoryCanvas::draw_phases(QPainter& painter) {
   phase_names_.clear();
   painter.setFont(gui::font(Text::secondary));
   const QFontMetricsF metrics(painter.font());
-  double drawn_to = kGutter;  // a phase narrower than a pixel is drawn with its first pixel
+  double drawn_to = gutter();  // a phase narrower than a pixel is drawn with its first pixel
   for (const PhaseSpan& span : memory_->phases(plot_.clock)) {
-    const double left = std::max<double>(kGutter + axis().pixel_of(span.start), drawn_to);
+    const double left = std::max<double>(gutter() + axis().pixel_of(span.start), drawn_to);
     const double right = std::min<double>(
-        std::max(kGutter + axis().pixel_of(span.end), left + (left > drawn_to ? 1 : 0)),
+        std::max(gutter() + axis().pixel_of(span.end), left + (left > drawn_to ? 1 : 0)),
         viewport()->width());
     if (right - left < 0.5) continue;
     drawn_to = right;
@@ -322,7 +322,7 @@ void MemoryCanvas::draw_scale(QPainter& painter) const {
         plot_.capacity && std::abs(plot_.y_of(*plot_.capacity, area) - y) < 12;
     if (bytes == 0 || is_near_capacity) continue;
     painter.setPen(theme()[Role::text3]);
-    draw_figure(painter, QRectF(0, y - 8, kGutter - 10, 16), Qt::AlignRight,
+    draw_figure(painter, QRectF(0, y - 8, gutter() - 10, 16), Qt::AlignRight,
                 round_bytes_text(bytes));
   }
 }
@@ -354,7 +354,7 @@ void MemoryCanvas::draw_capacity(QPainter& painter) const {
   const double y = std::round(plot_.y_of(*plot_.capacity, area)) + 0.5;
   painter.setFont(gui::font(Text::tick));
   painter.setPen(theme()[Role::error]);
-  draw_figure(painter, QRectF(0, y - 8, kGutter - 10, 16), Qt::AlignRight,
+  draw_figure(painter, QRectF(0, y - 8, gutter() - 10, 16), Qt::AlignRight,
               bytes_figure(*plot_.capacity).text());
   const double label_top = y - 17 < area.top() ? y + 2 : y - 17;
   painter.drawText(QRectF(area.right() - 160, label_top, 152, 16),
@@ -375,13 +375,13 @@ void MemoryCanvas::draw_capacity(QPainter& painter) const {
 void MemoryCanvas::draw_peak(QPainter& painter) const {
   const std::size_t peak = memory_->peak_near(session().steady_step());
   const double x = x_of(peak);
-  if (x < kGutter - 1 || x > viewport()->width()) return;
+  if (x < gutter() - 1 || x > viewport()->width()) return;
   const QRectF area = plot_area();
   const double y = plot_.y_of(plot_.curve->allocated(peak), area);
   painter.setFont(gui::font(Text::secondary_strong));
   const QString text = tr("Peak  %1").arg(bytes_figure(plot_.curve->allocated(peak)).text());
   const double half = figure_width(painter.font(), text) / 2 + 8;
-  const bool fits_left = x - 2 * half - 14 > kGutter;
+  const bool fits_left = x - 2 * half - 14 > gutter();
   // Below the point where a request that failed or the label of what is reserved stands above it.
   const auto failure = plot_.curve->failure();
   const QRectF above(x - 2 * half - 12, y - 28, 4 * half + 24, 28);
@@ -389,7 +389,7 @@ void MemoryCanvas::draw_peak(QPainter& painter) const {
       (failure && std::abs(x_of(*failure) - x) < 4 * half) || above.intersects(reserved_label());
   const double top = is_below ? y + 8 : std::max(y - 24, area.top() + 2);
   draw_pill(painter, fits_left ? x - half - 12 : x + half + 12, top, text, theme()[Role::ink],
-            theme()[Role::canvas], kGutter, viewport()->width());
+            theme()[Role::canvas], gutter(), viewport()->width());
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(theme()[Role::ink], 2));
   painter.setBrush(theme()[Role::canvas]);
@@ -401,7 +401,7 @@ void MemoryCanvas::draw_peak(QPainter& painter) const {
 void MemoryCanvas::draw_failure(QPainter& painter) const {
   const auto failure = plot_.curve->failure();
   if (!failure) return;
-  const double x = std::clamp<double>(x_of(*failure), kGutter, viewport()->width() - 2);
+  const double x = std::clamp<double>(x_of(*failure), gutter(), viewport()->width() - 2);
   if (std::abs(x - x_of(*failure)) > 3) return;
   const auto& event = memory_->states().events()[plot_.curve->events(*failure) - 1];
   const QRectF area = plot_area();
@@ -412,7 +412,7 @@ void MemoryCanvas::draw_failure(QPainter& painter) const {
   draw_line(painter, x, bottom, x, top);
   draw_pill(painter, x - 70, std::max(top - 8, area.top() + 2),
             tr("asks %1").arg(bytes_figure(event.bytes).text()), theme()[Role::error],
-            theme().text_on(theme()[Role::error]), kGutter, viewport()->width());
+            theme().text_on(theme()[Role::error]), gutter(), viewport()->width());
 }
 
 }  // namespace foreshard::gui

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "gui/models/memory/rank_memory.hpp"
+#include "gui/paint/fonts.hpp"
 #include "gui/views/base/memory_plot.hpp"
 #include "gui/views/base/time_canvas.hpp"
 
@@ -17,7 +18,8 @@ namespace foreshard::gui {
 class MemoryCanvas : public TimeCanvas {
   Q_OBJECT
  public:
-  static constexpr int kGutter = 88;  // left of the axis, for figures and names of pools
+  // Left of the axis, for figures and names of pools.
+  static int gutter() { return scaled(88); }
 
   explicit MemoryCanvas(Session& session, QWidget* parent = nullptr);
 
@@ -30,7 +32,7 @@ class MemoryCanvas : public TimeCanvas {
   void set_life(std::optional<BlockLife> life);       // of the selected block
 
   const MemoryPlot& plot() const { return plot_; }
-  double header() const override { return kGutter; }
+  double header() const override { return gutter(); }
   QRectF plot_area() const;
   double x_of(std::size_t sample) const;
   // The sample that a column of pixels shows.

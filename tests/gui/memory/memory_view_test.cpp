@@ -146,8 +146,8 @@ TEST_F(MemoryViewTest, ShiftDragMarksARangeAndEscapeClearsIt) {
   QTest::mouseRelease(canvas, Qt::LeftButton, Qt::ShiftModifier, {500, 200});
   ASSERT_TRUE(session.selection().range());
   EXPECT_EQ(session.selection().range()->start_ns,
-            session.axis().ns_at(300 - MemoryCanvas::kGutter));
-  EXPECT_EQ(session.selection().range()->end_ns, session.axis().ns_at(500 - MemoryCanvas::kGutter));
+            session.axis().ns_at(300 - MemoryCanvas::gutter()));
+  EXPECT_EQ(session.selection().range()->end_ns, session.axis().ns_at(500 - MemoryCanvas::gutter()));
   press(Qt::Key_Escape);
   EXPECT_FALSE(session.selection().range());
 }
