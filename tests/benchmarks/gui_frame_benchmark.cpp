@@ -1,8 +1,10 @@
 // Frames of the timeline over the fixed tour of zooms and pans, at 1920x1080 without a display: what
-// median, 99th percentile and the worst of them take.
+// median, 99th percentile and the worst of them take. And how long a file takes to open: read,
+// analysed, laid out in rows.
 //
 // The argument is the number of events. 10^7 of them take 2 GiB, and so are asked for:
 // FORESHARD_LARGE_BENCHMARKS=1 in the environment.
+#include <QTemporaryDir>
 #include <cstdlib>
 #include <random>
 
@@ -10,6 +12,7 @@
 
 #include "gui/views/timeline/frame_tour.hpp"
 #include "tests/benchmarks/window_thread.hpp"
+#include "traces/fst/fst_file.hpp"
 
 namespace foreshard::gui {
 namespace {
@@ -66,6 +69,16 @@ void timeline_frames(benchmark::State& state) {
   state.counters["frame_ms_worst"] = times.at(1);
 }
 
+void timeline_opening(benchmark::State& state) {
+  application();
+  const QTemporaryDir folder;
+  const std::string path = folder.filePath(QStringLiteral("many.fst")).toStdString();
+  if (!traces::write_fst(path, many_events(state.range(0)))) return state.SkipWithError("no file");
+  for ([[maybe_unused]] auto unused : state) {
+    benchmark::DoNotOptimize(open_document(path));
+  }
+}
+
 void frame_counts(benchmark::internal::Benchmark* benchmark) {
   benchmark->Arg(100'000)->Arg(1'000'000);
   if (std::getenv("FORESHARD_LARGE_BENCHMARKS") != nullptr) benchmark->Arg(10'000'000);
@@ -74,6 +87,13 @@ BENCHMARK(timeline_frames)
     ->Name("gui/timeline/frames")
     ->Apply(frame_counts)
     ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(timeline_opening)
+    ->Name("gui/timeline/opening")
+    ->Apply(frame_counts)
+    ->Iterations(1)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
