@@ -357,8 +357,7 @@ PanelSection tell_twins(const LaneSet& lanes, int place, EventIndex event, Event
   const QString like = at(trace, event).kind == traces::EventKind::communication
                            ? words("Same collective, %1 in this step")
                            : words("Same operator, %1 in this step");
-  return {like.arg(count_figure(static_cast<std::int64_t>(twins.size())).number),
-          twins.empty() ? QString() : time_figure(content.twins.back().duration_ns).unit};
+  return {like.arg(count_figure(static_cast<std::int64_t>(twins.size())).number)};
 }
 
 std::vector<Fact> link_facts(const Card& card, int place) {

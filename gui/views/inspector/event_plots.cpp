@@ -18,7 +18,7 @@ namespace {
 constexpr double kThickness = 6;
 constexpr double kTickOverhang = 3;
 constexpr double kFilled = 0.86;  // of the width, by the band's high end
-constexpr double kWidestBar = 24;
+constexpr double kWidestBar = 72;
 constexpr double kLowestBar = 2;
 constexpr double kPaleness = 0.5;  // towards the canvas, of all but the event itself
 
@@ -137,16 +137,13 @@ void TwinStrip::paintEvent(QPaintEvent*) {
   }
   painter.setFont(gui::font(Text::tick));
   painter.setPen(theme()[Role::text2]);
-  const double right = bar(static_cast<int>(twins_.size()) - 1).right();
-  const QRectF line(0, bars_height(), std::max(right, 120.0), height() - bars_height());
-  draw_figure(painter, line, Qt::AlignLeft,
-              elided_figure(painter.font(), twins_.front().label, line.width() / 2));
-  if (twins_.size() > 1) {
-    const QString last =
-        twins_.back().label + QLatin1Char(' ') + time_figure(twins_.back().duration_ns).number;
-    draw_figure(painter, line, Qt::AlignRight,
-                elided_figure(painter.font(), last, line.width() / 2));
-  }
+  const QRectF line(0, bars_height(), width(), height() - bars_height());
+  const auto draw_end = [&](const Twin& twin, Qt::Alignment side) {
+    const QString text = twin.label + QStringLiteral("  ") + time_figure(twin.duration_ns).text();
+    draw_figure(painter, line, side, elided_figure(painter.font(), text, line.width() / 2));
+  };
+  draw_end(twins_.front(), Qt::AlignLeft);
+  if (twins_.size() > 1) draw_end(twins_.back(), Qt::AlignRight);
   draw_focus(painter, rect());
 }
 
