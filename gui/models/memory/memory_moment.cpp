@@ -92,12 +92,12 @@ std::vector<MemoryOwner> owners_of(const OwnerTree& tree) {
 }
 
 // Of functions that lead to one another and nowhere else, the innermost is shown.
-std::vector<MemoryOwner> code_of(const OwnerTree& tree, const QString& callers) {
+std::vector<MemoryOwner> code_of(const OwnerTree& tree) {
   std::vector<MemoryOwner> owners;
   for (const auto& [frame, part] : tree.parts) {
     const OwnerTree* shown = &part;
     const std::string* innermost = &frame;
-    QString lines = QString::fromStdString(frame) + callers;
+    QString lines = QString::fromStdString(frame);
     while (shown->parts.size() == 1 && shown->parts.begin()->second.entries == shown->entries) {
       innermost = &shown->parts.begin()->first;
       shown = &shown->parts.begin()->second;
@@ -112,7 +112,7 @@ std::vector<MemoryOwner> code_of(const OwnerTree& tree, const QString& callers) 
     owner.allocation = shown->entries == 1 ? shown->allocation : nullptr;
     owner.role =
         std::ranges::max_element(shown->roles, {}, [](const auto& r) { return r.second; })->first;
-    owner.parts = code_of(*shown, QLatin1Char('\n') + lines);
+    owner.parts = code_of(*shown);
   }
   std::ranges::stable_sort(owners, std::greater(),
                            [](const MemoryOwner& owner) { return std::abs(owner.bytes); });
@@ -228,7 +228,7 @@ class MomentBuilder {
         for (const auto& [role, bytes] : sum.roles) at->roles[role] += bytes;
       }
     }
-    return code_of(tree, {});
+    return code_of(tree);
   }
 
   // The device's first work after the request, which it was for; of recordings without instructions

@@ -22,7 +22,7 @@ struct CategoryShare {
 
 struct MemoryOwner {
   QString name;
-  QString detail{};        // of code: where it is, and what called it, a line each
+  QString detail{};        // of code: the frames it stands for, innermost first, a line each
   Role role = Role::host;  // of the category that holds most of it
   std::int64_t bytes = 0, blocks = 0;
   std::vector<MemoryOwner> parts;                   // largest first

@@ -355,6 +355,7 @@ void TimeCanvas::set_range(std::int64_t from, std::int64_t to) {
 }
 
 void TimeCanvas::range_of_selection() {
+  if (!has_time()) return;
   if (const auto span = selected_span(false)) set_range(span->start_ns, span->end_ns);
 }
 
@@ -563,8 +564,9 @@ void TimeCanvas::mouseReleaseEvent(QMouseEvent* event) {
   if (has_moved_ || event->button() != Qt::LeftButton) return;
   if (!ruler_box().contains(press_)) return click(event->position());
   if (drag == Drag::range) session_.selection().set_range(std::nullopt);
-  if (drag != Drag::mark) return;
-  if (const auto place = place_of(session_.selection().marks().at(held_mark_))) go_to(*place);
+  const auto& marks = session_.selection().marks();
+  if (drag != Drag::mark || held_mark_ >= marks.size()) return;  // a key may have removed it
+  if (const auto place = place_of(marks[held_mark_])) go_to(*place);
 }
 
 void TimeCanvas::mouseDoubleClickEvent(QMouseEvent* event) {

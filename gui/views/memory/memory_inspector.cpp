@@ -124,7 +124,7 @@ void MemoryInspector::show_block(std::optional<BlockLife> life) {
       bytes_fact(tr("Size"), block.bytes),
       bytes_fact(tr("Requested"), block.requested),
       {tr("Allocated"), moment(life->allocation)},
-      {tr("Freed"), life->freed == nullptr ? tr("not recorded") : moment(life->freed)}};
+      {tr("Freed"), life->freed == nullptr ? tr("not until the end") : moment(life->freed)}};
   section.facts[0].tooltip = name_of(block);
   section.facts[1].swatch = EventColour{category.role};
   const auto add = [&](const QString& label, const QString& value,

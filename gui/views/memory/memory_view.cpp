@@ -269,7 +269,7 @@ void MemoryView::show_life(std::optional<BlockLife> life) {
 
 void MemoryView::go_to_holder(traces::MemoryEventPointer allocation) {
   if (allocation == nullptr) return;
-  move_to(memory_->sample_of(allocation));
+  go_to(memory_->sample_of(allocation));
   map_->select(allocation);
 }
 
@@ -291,10 +291,12 @@ void MemoryView::find_what_would_lower() {
 
 // Another step may have the same peak: the one that is shown goes first.
 void MemoryView::go_to_peak() {
-  const MemoryCurve& curve = *memory_->curve();
-  const std::size_t peak = memory_->peak_near(session().steady_step());
-  move_to(peak);
-  const std::int64_t at = curve.position(clock_, peak);
+  go_to(memory_->peak_near(session().steady_step()));
+}
+
+void MemoryView::go_to(std::size_t sample) {
+  move_to(sample);
+  const std::int64_t at = memory_->curve()->position(clock_, sample);
   const traces::Interval window = axis().window();
   if (at >= window.start_ns && at <= window.end_ns) return;
   const std::int64_t half = (window.end_ns - window.start_ns) / 2;
@@ -322,10 +324,10 @@ void MemoryView::keyPressEvent(QKeyEvent* event) {
         return;
       case Qt::Key_B: return toggle_comparison();
       case Qt::Key_BracketLeft:
-        if (life_) move_to(memory_->sample_of(life_->allocation));
+        if (life_) go_to(memory_->sample_of(life_->allocation));
         return;
       case Qt::Key_BracketRight:
-        if (life_ && life_->freed != nullptr) move_to(memory_->sample_of(life_->freed));
+        if (life_ && life_->freed != nullptr) go_to(memory_->sample_of(life_->freed));
         return;
       default: break;
     }

@@ -62,6 +62,7 @@ class MemoryView : public View {
   void choose_clock(MemoryClock clock);
   void set_clock(MemoryClock clock);
   void move_to(std::size_t sample);  // tells the other views
+  void go_to(std::size_t sample);    // and brings it into view
   void follow_cursor();
   void set_sample(std::size_t sample);
   void select_block(traces::MemoryEventPointer allocation);

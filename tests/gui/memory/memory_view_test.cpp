@@ -147,7 +147,8 @@ TEST_F(MemoryViewTest, ShiftDragMarksARangeAndEscapeClearsIt) {
   ASSERT_TRUE(session.selection().range());
   EXPECT_EQ(session.selection().range()->start_ns,
             session.axis().ns_at(300 - MemoryCanvas::gutter()));
-  EXPECT_EQ(session.selection().range()->end_ns, session.axis().ns_at(500 - MemoryCanvas::gutter()));
+  EXPECT_EQ(session.selection().range()->end_ns,
+            session.axis().ns_at(500 - MemoryCanvas::gutter()));
   press(Qt::Key_Escape);
   EXPECT_FALSE(session.selection().range());
 }
@@ -190,8 +191,21 @@ TEST_F(MemoryViewTest, ABlockIsFollowedThroughTime) {
   press(Qt::Key_BracketLeft);
   EXPECT_EQ(view.sample(), sample_of(life.allocation));
   EXPECT_FALSE(view.map().box_of(life.allocation).isEmpty());
+  const std::int64_t allocated = curve().position(view.clock(), sample_of(life.allocation));
+  session.axis().show({allocated - 10, allocated + 10});
   press(Qt::Key_BracketRight);
   EXPECT_EQ(view.sample(), sample_of(life.freed));
+  const std::int64_t freed = curve().position(view.clock(), *view.sample());
+  ASSERT_GT(freed, session.axis().bounds().start_ns);
+  EXPECT_LE(session.axis().start_ns(), freed);
+  EXPECT_GE(session.axis().end_ns(), freed);
+  press(Qt::Key_T);
+  press(Qt::Key_T);
+  press(Qt::Key_R);
+  EXPECT_FALSE(session.selection().range());  // the order of events has no time
+  press(Qt::Key_T);
+  press(Qt::Key_R);
+  EXPECT_TRUE(session.selection().range());
   EXPECT_EQ(view.map().selected(), life.allocation);  // though it is freed
   press(Qt::Key_BraceRight, Qt::ShiftModifier);
   EXPECT_EQ(view.map().selected(), life.after);
