@@ -172,10 +172,14 @@ QString of_rank(const Document& document, int rank) {
 }
 
 std::int64_t lost_records(const Document& document) {
-  const auto& dropped = document.trace->dropped;
-  if (document.kind == traces::RecordingKind::fst) return document.analysis->dropped_records;
-  std::int64_t lost = 0;
-  for (const auto& [reason, count] : dropped) {
+  const traces::Trace& trace = *document.trace;
+  const auto source = trace.metadata.find("source");
+  const bool is_recorded = source == trace.metadata.end() || source->second == "cupti";
+  if (document.kind == traces::RecordingKind::fst && is_recorded) {
+    return document.analysis->dropped_records;
+  }
+  std::int64_t lost = 0;  // of an import, which also counts what it has no use for
+  for (const auto& [reason, count] : trace.dropped) {
     if (reason.find("damaged") != std::string::npos) lost += count;
   }
   return lost;

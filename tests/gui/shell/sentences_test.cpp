@@ -84,6 +84,20 @@ TEST(Sentences, DroppedRecordsMakeIdleTimeDoubtful) {
   EXPECT_EQ(text(status.front().text), "1,208 records dropped");
 }
 
+// An importer counts what it has no use for, and the trace that it wrote carries the count.
+TEST(Sentences, WhatAnImporterLeavesOutIsNotDropped) {
+  traces::Trace trace = traces::sample_trace();
+  trace.losses.clear();
+  trace.dropped = {{"rows of unsupported table PROFILER_OVERHEAD", 6}};
+  for (const char* source : {"nsys", "kineto", "snapshot"}) {
+    trace.metadata["source"] = source;
+    EXPECT_TRUE(warnings(*shown(trace)).empty());
+    EXPECT_EQ(text(status_of(*shown(trace)).front().text), "Complete, nothing dropped");
+  }
+  trace.metadata["source"] = "cupti";  // recorded, not imported
+  EXPECT_FALSE(warnings(*shown(trace)).empty());
+}
+
 TEST(Sentences, LossesOfKnownTimeAreToldWithIt) {
   traces::Trace trace = traces::sample_trace();  // whose first event begins at 1 ms
   trace.losses = {{0, false, 2'000'000, 3'000'000, 1208}};
