@@ -216,7 +216,32 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, "end" INTEGER, deviceId 
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, "end" INTEGER, deviceId INTEGER,
   contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER,
   copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);
+CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT,
+  metricId INTEGER, metricName TEXT);
+CREATE TABLE GPU_METRICS (rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER,
+  metricId INTEGER, value INTEGER);
 """
+
+METRICS = ("GPC Clock Frequency [MHz]", "SMs Active [Throughput %]",
+           "NVLink RX Requests User Data [Throughput %]")
+METRICS_TYPE = 1 << 48  # its lowest byte is the device's number
+SAMPLING_NS = 20_000
+
+
+def metrics(rank):
+    """(time, number of the metric, value): shares of each sampling period."""
+    kernels = [(start, start + ns, name) for name, _, start, ns, _, size, _ in rank.kernels
+               if not size]
+    def share(first, is_wanted):
+        spans = [(max(start, first), min(end, first + SAMPLING_NS))
+                 for start, end, name in kernels if is_wanted("nccl" in name)]
+        return min(1, sum(max(end - start, 0) for start, end in spans) / SAMPLING_NS)
+    begin, end = min(k[0] for k in kernels), max(k[1] for k in kernels)
+    for first in range(begin - SAMPLING_NS, end, SAMPLING_NS):
+        computes, communicates = share(first, lambda nccl: not nccl), share(first, bool)
+        yield first, 0, round(1980 - 200 * computes)
+        yield first, 1, round(95 * computes)
+        yield first, 2, round(80 * communicates)
 
 
 def nsys(ranks, path):
@@ -241,6 +266,11 @@ def nsys(ranks, path):
         thread = {MAIN: process + pid, AUTOGRAD: process + pid + 50}
         insert("PROCESSES", process, pid, "train.py")
         insert("TARGET_INFO_GPU", device, "drawn GPU")
+        for number, name in enumerate(METRICS):
+            insert("TARGET_INFO_GPU_METRICS", METRICS_TYPE + device, device,
+                   "GPU Metrics [drawn GPU]", number, name)
+        for time, number, value in metrics(rank):
+            insert("GPU_METRICS", time, time, METRICS_TYPE + device, number, value)
         insert("ThreadNames", text("python"), 0, thread[MAIN])
         insert("ThreadNames", text("pt_autograd_0"), 0, thread[AUTOGRAD])
         for name, start, ns, where in rank.ranges:

@@ -12,6 +12,8 @@
 //                  blocks until the device is done; user_annotation, NVTX: range;
 //                  python_function: stack
 //
+// What was sampled (events of phase C, GPU_METRICS of Nsight Systems) are Trace::counters.
+//
 // Units and phases come from FSDP's annotations; a kernel has those of the call that launched it
 // (Event::correlation). So do cost keys: an operator's key is that of all kernels that it launched,
 // and only their sum is its cost. Metadata contains `source` (kineto, nsys, snapshot), `files`, and of

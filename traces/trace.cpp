@@ -29,6 +29,8 @@ void sort(Trace& trace) {
   std::stable_sort(trace.steps.begin(), trace.steps.end(), step_order);
   std::stable_sort(trace.losses.begin(), trace.losses.end(),
                    [](const Loss& a, const Loss& b) { return a.start_ns < b.start_ns; });
+  std::ranges::stable_sort(trace.counters, {}, &Counter::rank);
+  for (Counter& counter : trace.counters) sort(counter);
 }
 
 namespace {
@@ -57,7 +59,7 @@ Trace merge(std::vector<Trace> parts) {
   whole.events.reserve(events);
   whole.memory.reserve(memory);
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const Trace part = std::move(parts[i]);  // so that it goes as soon as it is taken over
+    Trace part = std::move(parts[i]);  // so that it goes as soon as it is taken over
     std::vector<StringId> text(part.strings.size());
     for (std::size_t id = 0; id < text.size(); ++id) {
       text[id] = whole.strings.intern(part.strings[static_cast<StringId>(id)]);
@@ -96,6 +98,12 @@ Trace merge(std::vector<Trace> parts) {
       loss.start_ns += later;
       loss.end_ns += later;
       whole.losses.push_back(loss);
+    }
+    for (Counter& counter : part.counters) {
+      renumber(counter.name);
+      renumber(counter.unit);
+      for (CounterSample& sample : counter.samples) sample.time_ns += later;
+      whole.counters.push_back(std::move(counter));
     }
     for (const auto& [key, value] : part.metadata) {
       if (key.starts_with(kGpuMemoryKey)) whole.metadata.try_emplace(key, value);

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "traces/counter.hpp"
 #include "traces/event_list.hpp"
 
 namespace foreshard::traces {
@@ -68,6 +69,7 @@ struct Trace {
   std::map<std::string, std::string> metadata;  // metadata.hpp has the keys that are always there
   std::map<std::string, std::int64_t> dropped;  // records lost or left out, by reason
   std::vector<Loss> losses;                     // those of known time, by start
+  std::vector<Counter> counters;                // by rank, in the order of the recording
   bool complete = true;
   std::int64_t complete_until_ns = 0;  // nothing that ended before this moment is missing
 };

@@ -3,6 +3,8 @@
 // A fuzzer's assertion: what does not hold aborts.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 
@@ -37,6 +39,13 @@ inline void require_trace_laws(const traces::Trace& trace) {
     require(loss.end_ns >= loss.start_ns && loss.records > 0 && loss.rank >= traces::kNone);
     require(!start || *start <= loss.start_ns);
     start = loss.start_ns;
+  }
+  for (const traces::Counter& counter : trace.counters) {
+    require(counter.rank >= 0);
+    for (const auto id : {counter.name, counter.unit}) text(id);
+    require(std::ranges::is_sorted(counter.samples, {}, &traces::CounterSample::time_ns));
+    for (const traces::CounterSample& sample : counter.samples)
+      require(std::isfinite(sample.value));
   }
   for (const auto& [reason, records] : trace.dropped) require(records > 0 && !reason.empty());
 }

@@ -48,6 +48,8 @@ Trace sample_trace() {
   trace.metadata["complete_until_ns"] = "3950000";
   trace.dropped["ring full"] = 3;
   trace.losses = {{0, false, 1'200'000, 1'300'000, 2}, {kNone, true, 2'000'000, 2'000'000, 1}};
+  trace.counters = {{0, text("SMs Active"), text("%"), {{1'000'000, 12.5}, {2'100'000, 99}}},
+                    {1, text("power \"of the board\""), 0, {{-20, -1.0 / 3}, {1'500'000, 1e9}}}};
   trace.complete_until_ns = 3'950'000;
   sort(trace);
   return trace;
@@ -100,6 +102,14 @@ std::string difference(const Trace& a, const Trace& b) {
   if (a.metadata != b.metadata) return "metadata";
   if (a.dropped != b.dropped) return "dropped";
   if (a.losses != b.losses) return "losses";
+  if (a.counters.size() != b.counters.size()) return "number of counters";
+  for (std::size_t i = 0; i < a.counters.size(); ++i) {
+    const Counter &x = a.counters[i], &y = b.counters[i];
+    if (x.rank != y.rank || text(a, x.name) != text(b, y.name) ||
+        text(a, x.unit) != text(b, y.unit) || x.samples != y.samples) {
+      return "counter " + std::to_string(i);
+    }
+  }
   if (a.complete != b.complete) return "complete";
   if (a.complete_until_ns != b.complete_until_ns) return "complete_until_ns";
   return "";

@@ -92,6 +92,7 @@ class ChromeWriter {
     names();
     for (std::size_t i = 0; i < trace_.events.size(); ++i) event(i);
     arrows();
+    memory_counters();
     counters();
     out_ << "\n]}\n";
   }
@@ -117,6 +118,11 @@ class ChromeWriter {
       real(s.gradient_norm);
       if (s.label != 0) out_ << ",", out_.exact_json(trace_.strings[s.label]);
       out_ << "]";
+    });
+    array("foreshardCounters", trace_.counters, [&](const Counter& counter) {
+      out_ << "[" << counter.rank << ",";
+      out_.exact_json(trace_.strings[counter.name]) << ",";
+      out_.exact_json(trace_.strings[counter.unit]) << "]";
     });
     memory_events();
   }
@@ -283,7 +289,7 @@ class ChromeWriter {
     }
   }
 
-  void counters() {
+  void memory_counters() {
     std::map<std::int32_t, MemoryTally> ranks;
     for (auto at = trace_.memory.begin(); at != trace_.memory.end(); ++at) {
       const MemoryEvent e = *at;
@@ -301,6 +307,19 @@ class ChromeWriter {
              << ",\"reserved\":" << level.reserved;
         if (level.outside != 0) out_ << ",\"outside\":" << level.outside;
         out_ << "}}";
+      }
+    }
+  }
+
+  void counters() {
+    for (std::size_t n = 0; n < trace_.counters.size(); ++n) {
+      const Counter& counter = trace_.counters[n];
+      const std::string& unit = trace_.strings[counter.unit];
+      for (const CounterSample& sample : counter.samples) {
+        object("C", counter.rank, -1, sample.time_ns) << ",\"name\":";
+        out_.json(trace_.strings[counter.name]) << ",\"args\":{";
+        out_.json(unit.empty() ? "value" : unit)
+            << ":" << sample.value << "},\"counter\":" << static_cast<std::int64_t>(n) << "}";
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <system_error>
 
 #include "traces/export/chrome_export.hpp"
@@ -40,7 +41,7 @@ class Reader {
   }
 
  private:
-  enum class Section { none, lanes, steps, strings, memory, events, end };
+  enum class Section { none, lanes, steps, counters, strings, memory, events, end };
 
   Result<void> header(std::string_view line) {
     try {
@@ -133,6 +134,7 @@ class Reader {
       case Section::lanes: return lane(values);
       case Section::steps: return step(values);
       case Section::memory: return memory(values);
+      case Section::counters: return counter(values);
       default: throw Impossible();
     }
   }
@@ -188,19 +190,28 @@ class Reader {
     trace_.memory.push_back(m);
   }
 
+  void counter(Values& values) {
+    Counter& counter = trace_.counters.emplace_back();
+    counter.rank = rank(values.next());
+    counter.name = trace_.strings.intern(text(values.next()));
+    counter.unit = trace_.strings.intern(text(values.next()));
+  }
+
   void event(json::object object) {
     Event e;
     e.lane = kNone - 1;
-    bool is_event = true;
+    std::string_view phase = "X";
     std::int64_t duration = 0;
+    CounterSample sample;
+    std::optional<std::size_t> counter;
     for (auto each : object) {
       json::field field = checked(each);
       const std::string_view key = checked(field.unescaped_key());
       json::value value = field.value();
       if (key == "ph") {
-        is_event = checked(value.get_string()) == "X";
-      } else if (!is_event) {
-        return;  // names, counters and arrows follow from the rest
+        phase = checked(value.get_string());
+      } else if (phase != "X" && phase != "C") {
+        return;  // names and arrows follow from the rest
       } else if (key == "tid") {
         e.lane = integer_in<std::int32_t>(value, 0, std::numeric_limits<std::int32_t>::max()) - 1;
       } else if (key == "ts") {
@@ -213,15 +224,30 @@ class Reader {
         e.name = trace_.strings.intern(checked(value.get_string()));
       } else if (key == "args") {
         json::object args = checked(value.get_object());
-        for (auto arg : args) argument(checked(arg), e);
+        for (auto each_arg : args) {
+          json::field arg = checked(each_arg);
+          if (phase == "X") {
+            argument(arg, e);
+          } else {
+            sample.value = checked(arg.value().get_double());
+          }
+        }
+      } else if (key == "counter") {
+        counter = integer_in<std::size_t>(value, 0,
+                                          static_cast<std::int64_t>(trace_.counters.size()) - 1);
       }
+    }
+    if (phase == "C") {  // those of memory follow from its events
+      sample.time_ns = e.start_ns;
+      if (counter) trace_.counters[*counter].samples.push_back(sample);
+      return;
     }
     e.end_ns = time(e.start_ns + duration);
     if (e.lane < 0 || e.lane > last_lane() || duration < 0) throw Impossible();
     trace_.events.push_back(e);
   }
 
-  void argument(json::field field, Event& e) {
+  void argument(json::field& field, Event& e) {
     const std::string key(checked(field.unescaped_key()));
     json::value value = field.value();
     for (const auto& [name, id] : kTexts) {
@@ -254,9 +280,10 @@ class Reader {
                                             static_cast<std::int64_t>(strings_.size()) - 1)];
   }
 
-  static constexpr std::array<std::pair<std::string_view, Section>, 5> kSections{
+  static constexpr std::array<std::pair<std::string_view, Section>, 6> kSections{
       {{"\"foreshardLanes\":[", Section::lanes},
        {"\"foreshardSteps\":[", Section::steps},
+       {"\"foreshardCounters\":[", Section::counters},
        {"\"foreshardStrings\":[", Section::strings},
        {"\"foreshardMemory\":[", Section::memory},
        {"\"traceEvents\":[", Section::events}}};

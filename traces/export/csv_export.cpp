@@ -87,6 +87,18 @@ void write_steps_csv(const Trace& trace, std::ostream& stream) {
   }
 }
 
+void write_counters_csv(const Trace& trace, std::ostream& stream) {
+  TextOutput out(stream);
+  out << "rank,counter,unit,time_ns,value\n";
+  for (const Counter& counter : trace.counters) {
+    for (const CounterSample& sample : counter.samples) {
+      out << counter.rank << ",";
+      out.csv(trace.strings[counter.name]) << ",";
+      out.csv(trace.strings[counter.unit]) << "," << sample.time_ns << "," << sample.value << "\n";
+    }
+  }
+}
+
 void write_metadata_csv(const Trace& trace, std::ostream& stream) {
   TextOutput out(stream);
   out << "key,value\n";
@@ -115,6 +127,7 @@ Result<void> export_csv(const Trace& trace, const std::string& folder) {
     return written;
   }
   if (auto written = write("steps.csv", write_steps_csv); !written) return written;
+  if (auto written = write("counters.csv", write_counters_csv); !written) return written;
   return write("metadata.csv", write_metadata_csv);
 }
 

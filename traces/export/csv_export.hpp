@@ -18,6 +18,7 @@ void write_memory_csv(const Trace& trace, std::ostream& out);
 // A row for each change of what a rank has allocated, reserved or on the host, with all three.
 void write_memory_timeline_csv(const Trace& trace, std::ostream& out);
 void write_steps_csv(const Trace& trace, std::ostream& out);
+void write_counters_csv(const Trace& trace, std::ostream& out);
 // Rows "dropped: REASON" count the records that were lost or left out.
 void write_metadata_csv(const Trace& trace, std::ostream& out);
 

@@ -14,6 +14,8 @@
 //   DROPPED          (reason, records)
 //   LOSSES           (rank, memory, start, "end", records)
 //                                              when records were lost, where that is known; rank -1: any
+//   COUNTERS         (id, rank, nameId, unitId)
+//   COUNTER_SAMPLES  (counterId, start, value)   the value holds until the counter's next sample
 //   PACKED_RECORDS   (id, records)               see below; empty once a recording is finished
 //   ENUM_EVENT_KIND, ENUM_MEMORY_ACTION, ENUM_COST_SOURCE (id, name)
 //
@@ -21,7 +23,8 @@
 // device, step, microStep, kind, name, phase, unit, stableKey, costKey, instruction, bytes, cpu,
 // correlation, costSource, costError, processGroup, sequence) and MEMORY_EVENTS (start, rank, action, onHost, step, address,
 // bytes, requested, pool, category, owner, phase, instruction, stack, id: the order in which they
-// happened on a rank). QUERIES.md has examples. Queries written for Nsight Systems' export find their
+// happened on a rank) and COUNTER_VALUES (start, "end": null of a counter's last, rank, counter, unit,
+// value). QUERIES.md has examples. Queries written for Nsight Systems' export find their
 // tables as views too: CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
 // CUPTI_ACTIVITY_KIND_RUNTIME, NVTX_EVENTS, CUDA_GPU_MEMORY_USAGE_EVENTS; there deviceId is the rank,
 // streamId the lane.
@@ -75,6 +78,7 @@ class FstWriter {
   void append(std::span<const Step> steps);
   void append(std::span<const PackedRecord> records);
   void append(std::span<const Loss> losses);
+  void append(std::span<const Counter> counters);              // all there will be
   void drop(const std::string& reason, std::int64_t records);  // adds to that reason's count
   void set(const std::string& key, const std::string& value);
 

@@ -22,7 +22,9 @@ bool copy_tables(Database& rows) {
     INSERT INTO MEMORY_RECORDS SELECT * FROM recording.MEMORY_RECORDS;
     INSERT INTO STEPS SELECT * FROM recording.STEPS ORDER BY rank, step;
     INSERT INTO DROPPED SELECT * FROM recording.DROPPED;
-    INSERT INTO LOSSES SELECT * FROM recording.LOSSES;)");
+    INSERT INTO LOSSES SELECT * FROM recording.LOSSES;
+    INSERT INTO COUNTERS SELECT * FROM recording.COUNTERS;
+    INSERT INTO COUNTER_SAMPLES SELECT * FROM recording.COUNTER_SAMPLES;)");
 }
 
 bool unpack_records(Database& rows) {

@@ -1,68 +1,24 @@
 #include "traces/fst/fst_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "traces/fst/fst_file.hpp"
 #include "traces/fst/fst_schema.hpp"
-#include "traces/memory_before.hpp"
 #include "traces/import_options.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/intervals.hpp"
+#include "traces/memory_before.hpp"
 #include "traces/sqlite/untrusted_database.hpp"
 #include "traces/trace.hpp"
 
 namespace foreshard::traces {
 namespace {
-
-// The table LOSSES: when records were lost.
-
-struct TableDamage {
-  std::int64_t invalid = 0;  // rows that cannot be
-  bool is_cut_short = false;
-};
-
-Interval span_of(const std::vector<Step>& steps) {
-  Interval span{kLatestNs, -kLatestNs};
-  for (const Step& step : steps) {
-    span.start_ns = std::min(span.start_ns, step.start_ns);
-    span.end_ns = std::max(span.end_ns, step.end_ns);
-  }
-  return span;
-}
-
-bool is_possible(std::int64_t rank, std::int64_t start, std::int64_t end, std::int64_t records) {
-  return rank >= kNone && rank < kMaxRanks && start >= -kLatestNs && start <= end &&
-         end <= kLatestNs && records >= 1 && records <= kMaxBytes;
-}
-
-// Adds to a trace whose steps are there. Where only some steps are wanted, what was lost outside of
-// them is left out.
-TableDamage read_losses(const UntrustedDatabase& file, const std::optional<StepRange>& steps,
-                        Trace& trace) {
-  TableDamage damage;
-  if (!file.has("LOSSES")) return damage;  // of an earlier writer
-  const Interval wanted = steps ? span_of(trace.steps) : Interval{-kLatestNs, kLatestNs};
-  Statement row = file.select("LOSSES", {"rank", "memory", "start", "end", "records"});
-  // A row takes several bytes, so more rows than bytes means a page that is its own descendant.
-  std::int64_t rows_left = file.bytes();
-  int status = SQLITE_OK;
-  while ((status = row.step()) == SQLITE_ROW && rows_left-- > 0) {
-    const std::int64_t rank = row.integer(0), start = row.integer(2), end = row.integer(3),
-                       records = row.integer(4);
-    if (!is_possible(rank, start, end, records)) {
-      ++damage.invalid;
-    } else if (start <= wanted.end_ns && wanted.start_ns <= end) {
-      trace.losses.push_back(
-          {static_cast<std::int32_t>(rank), row.integer(1) != 0, start, end, records});
-    }
-  }
-  damage.is_cut_short = status != SQLITE_DONE;
-  return damage;
-}
 
 constexpr const char* kExpected =
     "a trace (.fst) written by foreshard; convert other recordings with `foreshard import`";
@@ -89,6 +45,7 @@ class Reader {
     steps();
     dropped();
     losses();
+    counters();
     if (options_.stop.stop_requested()) return reading_stopped(path_);
     begin_with_memory_before();
     if (unreadable_ > 0) trace_.dropped["truncated tables (damaged file)"] += unreadable_;
@@ -147,7 +104,9 @@ class Reader {
   // selects among them.
   template <typename Row>
   bool each(const std::string& table, Row&& row, const std::string& rest = "") {
-    std::vector<std::string> columns = required_columns().at(table);
+    const bool is_added = added_tables().contains(table);
+    if (is_added && !file_.has(table)) return true;
+    std::vector<std::string> columns = (is_added ? added_tables() : required_columns()).at(table);
     const std::vector<std::string>& added = added_columns(table);
     columns.insert(columns.end(), added.begin(), added.end());
     Statement statement = file_.select(table, columns, rest);
@@ -306,10 +265,57 @@ class Reader {
     });
   }
 
+  // Of the steps that are wanted, which are there.
+  Interval wanted_time() const {
+    if (!options_.steps) return {-kLatestNs, kLatestNs};
+    Interval span{kLatestNs, -kLatestNs};
+    for (const Step& step : trace_.steps) {
+      span.start_ns = std::min(span.start_ns, step.start_ns);
+      span.end_ns = std::max(span.end_ns, step.end_ns);
+    }
+    return span;
+  }
+
   void losses() {
-    const TableDamage damage = read_losses(file_, options_.steps, trace_);
-    invalid_ += damage.invalid;
-    unreadable_ += damage.is_cut_short ? 1 : 0;
+    const Interval wanted = wanted_time();
+    each("LOSSES", [&](Statement& row) {
+      const std::int64_t rank = row.integer(0), start = row.integer(2), end = row.integer(3),
+                         records = row.integer(4);
+      if (rank < kNone || rank >= kMaxRanks || !is_interval(start, end) || records < 1 ||
+          records > kMaxBytes) {
+        return void(++invalid_);
+      }
+      if (start > wanted.end_ns || end < wanted.start_ns) return;
+      trace_.losses.push_back(
+          {static_cast<std::int32_t>(rank), row.integer(1) != 0, start, end, records});
+    });
+  }
+
+  void counters() {
+    std::map<std::int64_t, std::size_t> places;  // by the file's ids
+    each("COUNTERS", [&](Statement& row) {
+      const std::int64_t rank = row.integer(1);
+      if (rank < 0 || rank >= kMaxRanks) return void(++invalid_);
+      if (!places.try_emplace(row.integer(0), trace_.counters.size()).second) {
+        return void(++invalid_);
+      }
+      trace_.counters.push_back(
+          {static_cast<std::int32_t>(rank), string(row, 2), string(row, 3), {}});
+    });
+    each("COUNTER_SAMPLES", [&](Statement& row) {
+      const auto place = places.find(row.integer(0));
+      const std::int64_t time = row.integer(1);
+      const double value = real(row, 2);
+      if (place == places.end() || !is_interval(time, time) || !std::isfinite(value)) {
+        return void(++invalid_);
+      }
+      trace_.counters[place->second].samples.push_back({time, value});
+    });
+    if (!options_.steps) return;
+    for (Counter& counter : trace_.counters) {
+      sort(counter);
+      cut(counter, wanted_time());
+    }
   }
 
   void add_event(std::int64_t start, std::int64_t end, std::int64_t lane, std::int64_t step,

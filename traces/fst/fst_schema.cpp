@@ -26,6 +26,8 @@ CREATE TABLE STEPS (rank INTEGER, step INTEGER, start INTEGER, "end" INTEGER, lo
   gradientNorm REAL, labelId INTEGER);
 CREATE TABLE DROPPED (reason TEXT PRIMARY KEY, records INTEGER) WITHOUT ROWID;
 CREATE TABLE LOSSES (rank INTEGER, memory INTEGER, start INTEGER, "end" INTEGER, records INTEGER);
+CREATE TABLE COUNTERS (id INTEGER PRIMARY KEY, rank INTEGER, nameId INTEGER, unitId INTEGER);
+CREATE TABLE COUNTER_SAMPLES (counterId INTEGER, start INTEGER, value REAL);
 CREATE TABLE PACKED_RECORDS (id INTEGER PRIMARY KEY, records BLOB);
 CREATE TABLE ENUM_EVENT_KIND (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE ENUM_MEMORY_ACTION (id INTEGER PRIMARY KEY, name TEXT);
@@ -55,6 +57,11 @@ CREATE VIEW MEMORY_EVENTS AS SELECT m.start, m.rank, a.name AS action, f.onHost,
   LEFT JOIN StringIds pool ON pool.id = l.nameId LEFT JOIN StringIds c ON c.id = f.categoryId
   LEFT JOIN StringIds o ON o.id = f.ownerId LEFT JOIN StringIds p ON p.id = f.phaseId
   LEFT JOIN StringIds k ON k.id = f.stackId;
+CREATE VIEW COUNTER_VALUES AS SELECT s.start,
+  lead(s.start) OVER (PARTITION BY s.counterId ORDER BY s.start, s.rowid) AS "end", c.rank,
+  n.value AS counter, u.value AS unit, s.value
+  FROM COUNTER_SAMPLES s JOIN COUNTERS c ON c.id = s.counterId
+  LEFT JOIN StringIds n ON n.id = c.nameId LEFT JOIN StringIds u ON u.id = c.unitId;
 CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT e.start, e."end", l.rank AS deviceId,
   e.laneId AS streamId,
   ifnull(nullif(e.correlation, 0), f.instruction) AS correlationId, f.nameId AS shortName,
@@ -117,6 +124,14 @@ const std::vector<std::string>& added_columns(const std::string& table) {
   static const std::vector<std::string> kNoColumns;
   const auto found = kColumns.find(table);
   return found == kColumns.end() ? kNoColumns : found->second;
+}
+
+const std::map<std::string, std::vector<std::string>>& added_tables() {
+  static const std::map<std::string, std::vector<std::string>> kTables{
+      {"LOSSES", {"rank", "memory", "start", "end", "records"}},
+      {"COUNTERS", {"id", "rank", "nameId", "unitId"}},
+      {"COUNTER_SAMPLES", {"counterId", "start", "value"}}};
+  return kTables;
 }
 
 std::string piece_name(const std::string& key, std::size_t number) {

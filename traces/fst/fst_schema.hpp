@@ -15,6 +15,8 @@ namespace foreshard::traces {
 const std::map<std::string, std::vector<std::string>>& required_columns();
 // Columns behind those, which files of earlier writers lack.
 const std::vector<std::string>& added_columns(const std::string& table);
+// Tables that files of earlier writers lack, and their columns in order.
+const std::map<std::string, std::vector<std::string>>& added_tables();
 
 // Metadata are rows of at most so many bytes: what is longer, such as the programs of a step of many
 // thousand kernels, goes on in rows named KEY#0002, KEY#0003 and so on.

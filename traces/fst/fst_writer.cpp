@@ -78,9 +78,11 @@ struct FstWriter::State {
           packed(db, "INSERT INTO PACKED_RECORDS(records) VALUES (?)"),
           metadata(db, "INSERT OR REPLACE INTO META_DATA_EXPORT VALUES (?,?)"),
           dropped(db, "INSERT OR REPLACE INTO DROPPED VALUES (?,?)"),
-          loss(db, "INSERT INTO LOSSES VALUES (?,?,?,?,?)") {}
+          loss(db, "INSERT INTO LOSSES VALUES (?,?,?,?,?)"),
+          counter(db, "INSERT INTO COUNTERS VALUES (?,?,?,?)"),
+          counter_sample(db, "INSERT INTO COUNTER_SAMPLES VALUES (?,?,?)") {}
     Statement string, lane, event_attributes, memory_attributes, event, memory, step, packed,
-        metadata, dropped, loss;
+        metadata, dropped, loss, counter, counter_sample;
   };
 
   std::string path;
@@ -304,6 +306,19 @@ void FstWriter::append(std::span<const Loss> losses) {
   }
 }
 
+void FstWriter::append(std::span<const Counter> counters) {
+  std::int32_t id = 0;
+  for (const Counter& counter : counters) {
+    if (!state_->begin(1 + counter.samples.size())) return;
+    state_->check(state_->insert->counter.run(id, counter.rank, counter.name, counter.unit));
+    for (const CounterSample& sample : counter.samples) {
+      state_->check(state_->insert->counter_sample.run(id, sample.time_ns, sample.value));
+    }
+    state_->end_large_transaction();
+    ++id;
+  }
+}
+
 void FstWriter::set(const std::string& key, const std::string& value) {
   if (state_->begin()) {
     state_->check(set_metadata(state_->insert->metadata, key, value));
@@ -349,6 +364,7 @@ Result<void> write_fst(const std::string& path, const Trace& trace) {
   writer->append(trace.steps);
   for (const auto& [reason, records] : trace.dropped) writer->drop(reason, records);
   writer->append(trace.losses);
+  writer->append(trace.counters);
   if (auto closed = writer->close(trace.complete_until_ns, trace.complete); !closed) return closed;
   return commit_trace(*file, path);
 }

@@ -29,6 +29,7 @@ struct Collected : ImportedEvents {
   std::vector<FlowEnd> flows;  // those that correlations do not make superfluous
   std::map<std::string, std::int64_t> dropped;
   std::vector<Loss> losses;
+  std::vector<Counter> counters;  // without a rank
 };
 
 }  // namespace foreshard::traces::kineto

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -151,6 +153,7 @@ void Collector::use(const RawEvent& raw) {
     case 's':
     case 't':
     case 'f': return use_flow(raw);
+    case 'C': return use_counter(raw);
     default: return drop("events of phase", raw.phase);
   }
 }
@@ -310,6 +313,24 @@ void Collector::use_flow(const RawEvent& raw) {
   out_.flows.push_back(end);
 }
 
+void Collector::use_counter(const RawEvent& raw) {
+  ExactTime time;
+  if (!parse_time(raw.timestamp, time) || time.whole < kEarliest) {
+    return drop("events without a timestamp");
+  }
+  bool has_number = false;
+  for (const auto& [series, text] : raw.series) {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, value).ptr != end || !std::isfinite(value)) continue;
+    has_number = true;
+    if (!counters_.add(raw.process, raw.flow, raw.name, series, {time.rounded(), value})) {
+      return drop("samples of further counters");
+    }
+  }
+  if (!has_number) drop("counters without a number");
+}
+
 // Each process numbers its launches by itself: of a number that several use, as in files that were put into one, it
 // is unknown which call launched which work.
 void Collector::forget_shared_launches() {
@@ -366,6 +387,7 @@ Collected Collector::finish(std::int64_t base_ns) {
   }
   blocks_.clear();
   for (AllocatorInstant& instant : out_.memory) instant.time_ns += base_ns;
+  out_.counters = counters_.counters(out_.strings, base_ns);
   for (FlowEnd& end : out_.flows) {
     end.time_ns += base_ns;
     end.lane = lanes_.find(end.is_on_device(), end.place);

@@ -1,5 +1,5 @@
 // Takes a recording's events one by one and keeps what a trace can hold: events with their lane, kind
-// and size, and the allocator's instants. What is left out is counted by reason.
+// and size, the allocator's instants and counters. What is left out is counted by reason.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "traces/import.hpp"
 #include "traces/kineto/collected.hpp"
 #include "traces/kineto/costs/key_memo.hpp"
+#include "traces/kineto/counter_table.hpp"
 #include "traces/kineto/json/raw_event.hpp"
 #include "traces/kineto/lane_table.hpp"
 
@@ -46,6 +47,7 @@ class Collector {
   void use_instant(const RawEvent& raw);
   void use_metadata(const RawEvent& raw);
   void use_flow(const RawEvent& raw);
+  void use_counter(const RawEvent& raw);
   bool is_communication(StringId name, std::string_view text);
   static std::int64_t device_of(const RawEvent& raw);
   LaneTable::Location stream_of(const RawEvent& raw);
@@ -60,6 +62,7 @@ class Collector {
   std::int64_t device_ = -1;
   std::unordered_map<StringId, bool> communication_;  // of names of kernels
   LaneTable lanes_;
+  CounterTable counters_;
   std::vector<Blocks> blocks_;                              // by lane
   std::map<LaneTable::Location, std::vector<Entry>> open_;  // of each thread, the innermost last
   Collected out_;

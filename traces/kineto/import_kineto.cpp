@@ -99,6 +99,10 @@ Trace part_of(Recording& recording, std::int64_t origin_ns) {
     loss.end_ns -= origin_ns;
     loss.rank = rank;
   }
+  for (Counter& counter : part.counters) {
+    for (CounterSample& sample : counter.samples) sample.time_ns -= origin_ns;
+    counter.rank = rank;
+  }
   part.complete_until_ns -= part.complete_until_ns == 0 ? 0 : origin_ns;
   return part;
 }

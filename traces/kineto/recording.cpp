@@ -251,9 +251,14 @@ std::optional<Recording> recording_of(Collector& collector, const FileMetadata& 
   out.trace.steps = std::move(attribution.steps);
   out.trace.dropped = std::move(collected.dropped);
   out.trace.losses = std::move(collected.losses);
+  out.trace.counters = std::move(collected.counters);
   put_events(out.trace, std::move(collected));
   out.trace.metadata = metadata.other();
   set_span(out);
+  for (Counter& counter : out.trace.counters) {
+    sort(counter);
+    cut(counter, {out.start_ns, out.end_ns});
+  }
   return out;
 }
 

@@ -95,6 +95,9 @@ std::map<std::int32_t, std::int64_t> align_clocks(Trace& trace) {
     loss.start_ns += shift(loss.rank);
     loss.end_ns += shift(loss.rank);
   }
+  for (Counter& counter : trace.counters) {
+    for (CounterSample& sample : counter.samples) sample.time_ns += shift(counter.rank);
+  }
   return moved;
 }
 

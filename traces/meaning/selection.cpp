@@ -95,6 +95,7 @@ class Cut {
     cut_events();
     cut_memory();
     cut_losses();
+    cut_counters();
     if (trace_.events.empty() && trace_.steps.empty() && !has_memory_) {
       const bool is_timed = selection_.from_ns || selection_.to_ns;
       return fail(file_, is_timed ? "--from, --to" : "--step",
@@ -252,6 +253,17 @@ class Cut {
       return (loss.rank != kNone && !ranks_.contains(loss.rank)) ||
              loss.end_ns < stretch_.start_ns || loss.start_ns > stretch_.end_ns;
     });
+  }
+
+  void cut_counters() {
+    std::erase_if(trace_.counters,
+                  [&](const Counter& counter) { return !ranks_.contains(counter.rank); });
+    for (Counter& counter : trace_.counters) {
+      const auto times = times_.find(counter.rank);
+      const bool has_steps = !selection_.steps.empty() && times != times_.end();
+      cut(counter, {start_of(counter.rank),
+                    std::min(stretch_.end_ns, has_steps ? times->second.back().end_ns : kLatest)});
+    }
   }
 
   std::string in_words() const {

@@ -48,25 +48,13 @@ void diagnostics(Import& in, std::int64_t first_ns, Metadata& metadata) {
   if (!lines.empty()) metadata["diagnostics"] = lines;
 }
 
-// (process, number of a device in it) -> number of the GPU in the machine.
-std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus_of_devices(Import& in) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> gpus;
-  in.source.each("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
-                 [&](const Source::Row& row) {
-                   gpus[{row.integer(2), row.integer(1)}] = row.integer(0);
-                 });
-  return gpus;
-}
-
 void devices(Import& in, Metadata& metadata) {
   std::map<std::int64_t, std::string> gpu_names;
   in.source.each("TARGET_INFO_GPU", {"id", "name"},
                  [&](const Source::Row& row) { gpu_names[row.integer(0)] = text(in, row, 1); });
-  const auto gpus = gpus_of_devices(in);
-  const auto& ranks = in.builder.ranks();
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const auto gpu = gpus.find({ranks[rank].process, ranks[rank].device});
-    const auto name = gpu_names.find(gpu == gpus.end() ? ranks[rank].device : gpu->second);
+  const std::vector<std::int64_t> gpus = gpus_of_ranks(in);
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    const auto name = gpu_names.find(gpus[rank]);
     if (name != gpu_names.end()) metadata["device." + std::to_string(rank)] = name->second;
   }
 }
@@ -173,6 +161,7 @@ Trace nsys::read_export(Source& source, const std::string& name) {
   name_threads(in);
   const std::int64_t first = builder.finish();
   attribute(trace);
+  read_gpu_metrics(in, first, trace);
 
   RunDescription run;
   run.ranks = std::max(1, static_cast<int>(builder.ranks().size()));

@@ -29,6 +29,7 @@ class Source {
     std::int64_t integer(int column, std::int64_t fallback = 0) const {
       return is_null(column) ? fallback : statement_.integer(column + 1);
     }
+    double real(int column) const { return statement_.real(column + 1); }
     std::string_view text(int column) const { return statement_.text(column + 1); }
 
    private:

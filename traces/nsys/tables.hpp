@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "traces/nsys/builder.hpp"
 #include "traces/nsys/source.hpp"
@@ -28,6 +29,11 @@ void read_host_tables(Import& in);
 // tables.
 void read_synchronization(Import& in);
 void read_nvtx(Import& in);
+// What was sampled of devices, into `trace`. After Builder::finish(), whose result is `first_ns`.
+void read_gpu_metrics(Import& in, std::int64_t first_ns, Trace& trace);
+
+// The number in the machine of each rank's GPU. After Builder::finish().
+std::vector<std::int64_t> gpus_of_ranks(Import& in);
 
 // The name of an operator without what torch.autograd.profiler.emit_nvtx adds to it:
 // "aten::mm, seq = 7, op_id = 9" is "aten::mm". Equal to `name` for every other range.

@@ -2,7 +2,7 @@
 set(FORESHARD_QUERIES "")
 foreach(name collective_sizes collective_waits cost_sources dropped_records exposed_collectives
              exposed_communication idle_gaps lane_times late_ranks launch_queue launches_without_work memory_owners memory_peak
-             operators out_of_memory run_metadata step_operators step_times)
+             operators out_of_memory run_metadata step_counters step_operators step_times)
   set(path ${CMAKE_CURRENT_LIST_DIR}/queries/${name}.sql)
   file(READ ${path} sql)
   string(FIND "${sql}" "\n" end)

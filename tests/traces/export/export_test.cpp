@@ -24,7 +24,7 @@ TEST(ChromeExport, HoldsEveryEventWithItsTimes) {
   std::map<std::string, int> phases;
   for (const auto& e : json["traceEvents"]) ++phases[e["ph"].get<std::string>()];
   EXPECT_EQ(phases["X"], 18);  // 3 steps x 2 ranks x (range, host, device)
-  EXPECT_EQ(phases["C"], 18);  // each memory event changes a counter
+  EXPECT_EQ(phases["C"], 22);  // each of 18 memory events changes a counter, and 4 samples
   EXPECT_EQ(phases["s"], 6);   // an arrow for each matmul
   EXPECT_EQ(phases["f"], 6);
   const auto event = std::find_if(json["traceEvents"].begin(), json["traceEvents"].end(),
@@ -40,7 +40,7 @@ TEST(ChromeExport, CountersFollowTheAllocator) {
   const auto json = chrome(sample_trace());
   std::vector<std::pair<std::int64_t, std::int64_t>> levels;  // of rank 0
   for (const auto& e : json["traceEvents"]) {
-    if (e["ph"] == "C" && e["pid"] == 0) {
+    if (e["ph"] == "C" && e["pid"] == 0 && e["name"] == "device memory") {
       levels.emplace_back(e["args"]["allocated"], e["args"]["reserved"]);
     }
   }
@@ -51,6 +51,18 @@ TEST(ChromeExport, CountersFollowTheAllocator) {
       {0, 2 * kSegment}, {1024, 2 * kSegment}, {0, 2 * kSegment},
       {0, 3 * kSegment}, {1024, 3 * kSegment}, {0, 3 * kSegment}};
   EXPECT_EQ(levels, expected);
+}
+
+TEST(ChromeExport, SamplesAreNamedByTheirUnit) {
+  const auto json = chrome(sample_trace());
+  std::vector<std::pair<double, double>> samples;
+  for (const auto& e : json["traceEvents"]) {
+    if (e["ph"] != "C" || e["name"] != "SMs Active") continue;
+    EXPECT_EQ(e["pid"], 0);
+    samples.emplace_back(e["ts"], e["args"]["%"]);
+  }
+  const std::vector<std::pair<double, double>> expected{{1000, 12.5}, {2100, 99}};
+  EXPECT_EQ(samples, expected);
 }
 
 TEST(ChromeExport, EscapesWhateverANameHolds) {

@@ -46,6 +46,25 @@ TEST_F(AddedColumns, ATraceWithoutTheTableOfLossesHasNone) {
   EXPECT_EQ(difference_after("DROP TABLE LOSSES", expected), "");
 }
 
+TEST_F(AddedColumns, ATraceWithoutTheTablesOfCountersHasNone) {
+  Trace expected = sample_trace();
+  expected.counters.clear();
+  EXPECT_EQ(difference_after("DROP TABLE COUNTERS; DROP TABLE COUNTER_SAMPLES", expected), "");
+}
+
+TEST_F(AddedColumns, ImpossibleSamplesAreLeftOutAndCounted) {
+  Trace expected = sample_trace();
+  expected.counters[0].samples.pop_back();
+  expected.dropped["impossible records (damaged file)"] = 3;
+  expected.complete = false;
+  expected.complete_until_ns = 0;
+  EXPECT_EQ(difference_after("UPDATE COUNTER_SAMPLES SET value = 9e999 WHERE value = 99;"
+                             "INSERT INTO COUNTER_SAMPLES VALUES (7, 0, 1);"
+                             "INSERT INTO COUNTERS VALUES (8, -5, 0, 0)",
+                             expected),
+            "");
+}
+
 TEST_F(AddedColumns, WithImpossibleValuesCountAsMissing) {
   EXPECT_EQ(difference_after("UPDATE EVENT_FACTS SET costSource = 99, costError = -1e300"), "");
   EXPECT_EQ(difference_after("UPDATE EVENT_FACTS SET costSource = 'x', costError = 1e300"), "");

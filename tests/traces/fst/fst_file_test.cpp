@@ -84,6 +84,7 @@ TEST(FstFile, WritesInPartsWhatItReadsWhole) {
   writer->drop("ring full", 1);
   writer->drop("ring full", 2);
   writer->append(trace.losses);
+  writer->append(trace.counters);
   {
     const auto unfinished = read_fst(folder.path("a.fst"));  // while it is being written
     ASSERT_TRUE(unfinished) << unfinished.error().text();
@@ -122,6 +123,7 @@ TEST(FstFile, TurnsPackedRecordsIntoRows) {
   writer->append(trace.steps);
   writer->drop("ring full", 3);
   writer->append(trace.losses);
+  writer->append(trace.counters);
   ASSERT_TRUE(writer->commit(17));
   {
     const auto packed = read_fst(folder.path("a.fst"));
@@ -253,6 +255,7 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
     erase_if(part.events, [&](const Event& e) { return e.lane / 2 != process; });
     erase_if(part.memory, [&](const MemoryEvent& e) { return e.rank != process; });
     std::erase_if(part.steps, [&](const Step& s) { return s.rank != process; });
+    std::erase_if(part.counters, [&](const Counter& c) { return c.rank != process; });
     part.lanes.assign(trace.lanes.begin() + 2 * process, trace.lanes.begin() + 2 * process + 2);
     // The second process began to count 5 us later, on the same clock.
     const std::int64_t later = process * 5000;
@@ -274,6 +277,9 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
     for (Loss& l : part.losses) {
       l.start_ns -= later;
       l.end_ns -= later;
+    }
+    for (Counter& c : part.counters) {
+      for (CounterSample& sample : c.samples) sample.time_ns -= later;
     }
     part.complete = process == 0;
     ASSERT_TRUE(write_fst(part_path(path, process), part));

@@ -103,8 +103,26 @@ Trace busy_trace() {
       }
     }
   }
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    for (const char* name : {"SMs Active", "power"}) {
+      Counter& counter = trace.counters.emplace_back();
+      counter.rank = rank;
+      counter.name = text(name);
+      counter.unit = text(name == std::string("power") ? "" : "%");
+      for (std::int64_t ns = 50'000; ns < 3'000'000; ns += 1 + below(200'000))
+        counter.samples.push_back({ns, static_cast<double>(below(100))});
+    }
+  }
   sort(trace);
   return trace;
+}
+
+// Three steps on each rank, with time between them.
+void add_steps(Trace& trace) {
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    for (std::int32_t step = 1; step <= 3; ++step)
+      trace.steps.push_back({rank, step, 900'000 * step, 900'000 * step + 700'000, 0, 0});
+  }
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -149,7 +167,7 @@ class Queries : public testing::Test {
     return rows;
   }
 
-  const Trace trace_ = busy_trace();
+  Trace trace_ = busy_trace();
   const profiler::Analysis analysis_ = profiler::analyse(trace_);
 
  private:
@@ -197,6 +215,39 @@ TEST_F(Queries, ExposedCommunicationByCollective) {
   for (const auto& rank : analysis_.ranks)
     EXPECT_EQ(got[rank.rank], rank.time.exposed_communication_ns);
   EXPECT_EQ(collectives, std::ranges::count(trace_.events, EventKind::communication, &Event::kind));
+}
+
+TEST_F(Queries, CountersOfEachStep) {
+  TearDown();
+  add_steps(trace_);
+  SetUp();
+  std::size_t rows = 0;
+  for (const auto& row : run("step_counters")) {
+    const auto rank = static_cast<std::int32_t>(whole(row[0])),
+               step = static_cast<std::int32_t>(whole(row[1]));
+    const auto counter = std::ranges::find_if(trace_.counters, [&](const Counter& one) {
+      return one.rank == rank && trace_.strings[one.name] == row[2];
+    });
+    const auto at = std::ranges::find_if(
+        trace_.steps, [&](const Step& one) { return one.rank == rank && one.step == step; });
+    EXPECT_EQ(row[3], trace_.strings[counter->unit]);
+    double sum = 0, highest = -1e300;
+    std::int64_t held = 0;
+    for (std::size_t n = 0; n < counter->samples.size(); ++n) {
+      const auto& [time, value] = counter->samples[n];
+      const std::int64_t end =
+          n + 1 < counter->samples.size() ? counter->samples[n + 1].time_ns : at->end_ns;
+      const std::int64_t within = std::min(end, at->end_ns) - std::max(time, at->start_ns);
+      if (within <= 0) continue;
+      held += within;
+      sum += value * static_cast<double>(within);
+      highest = std::max(highest, value);
+    }
+    EXPECT_NEAR(std::stod(row[4]), sum / static_cast<double>(held), 1e-9);
+    EXPECT_EQ(std::stod(row[5]), highest);
+    ++rows;
+  }
+  EXPECT_EQ(rows, 2 * trace_.steps.size());
 }
 
 TEST_F(Queries, LaunchQueue) {

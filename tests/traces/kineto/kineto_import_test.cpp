@@ -47,6 +47,31 @@ TEST(KinetoImport, LanesAreThreadsAndStreamsOfTheRank) {
   EXPECT_EQ(trace.metadata.at("source"), "kineto");
 }
 
+TEST(KinetoImport, CountersHaveASeriesForEachNumberTheyTell) {
+  const Trace trace = import_text(kineto_file(R"(
+    {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":100,"dur":50},
+    {"ph":"C","name":"power","pid":0,"ts":90,"args":{"value":250.5}},
+    {"ph":"C","name":"power","pid":0,"ts":120,"args":{"value":300}},
+    {"name":"queue","args":{"7":2,"9":1,"note":"text"},"pid":4242,"tid":1,"ts":110.5,"ph":"C"},
+    {"name":"queue","args":{"7":0,"9":1},"pid":4242,"tid":1,"ts":130,"ph":"C"},
+    {"ph":"C","name":"host","id":1,"pid":5,"ts":100,"args":{"host":1}},
+    {"ph":"C","name":"host","id":2,"pid":5,"ts":100,"args":{"host":2}},
+    {"ph":"C","name":"none","pid":0,"ts":100,"args":{"value":NaN}})"));
+  std::map<std::string, std::vector<CounterSample>> counters;
+  for (const Counter& counter : trace.counters) {
+    counters[text(trace, counter.name)] = counter.samples;
+    EXPECT_EQ(counter.unit, 0);
+  }
+  const std::map<std::string, std::vector<CounterSample>> expected{
+      {"power", {{0, 250.5}, {20'000, 300}}},
+      {"queue 7", {{10'500, 2}, {30'000, 0}}},
+      {"queue 9", {{10'500, 1}}},
+      {"host 1 (process 5)", {{0, 1}}},
+      {"host 2 (process 5)", {{0, 2}}}};
+  EXPECT_EQ(counters, expected);
+  EXPECT_EQ(trace.dropped, (std::map<std::string, std::int64_t>{{"counters without a number", 1}}));
+}
+
 TEST(KinetoImport, KindsFollowCategoriesAndNames) {
   const Trace trace = import_text(kineto_sample());
   EXPECT_EQ(event_named(trace, "Memcpy HtoD (Pinned -> Device)").kind, EventKind::memory);

@@ -186,6 +186,42 @@ TEST_F(Nsys, AGraphRecordedAsAWholeIsDeviceWorkOfItsLaunch) {
   EXPECT_TRUE(trace->dropped.empty());
 }
 
+// As --gpu-metrics-devices=all records: the tool numbers a device's metrics by a type whose lowest byte is
+// the device's number in the machine, 3 here, while the process counts its own devices from 0.
+TEST_F(Nsys, MetricsOfADeviceAreCountersOfItsRank) {
+  const auto trace = import(std::string(kNewSchema) + R"(
+    CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT);
+    INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (3,0,5,'a'), (0,0,6,'b');
+    CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT,
+      metricId INTEGER, metricName TEXT);
+    INSERT INTO TARGET_INFO_GPU_METRICS VALUES
+      (281474976710659,1,'GPU Metrics [NVIDIA H100]',2,'SMs Active [Throughput %]'),
+      (281474976710659,1,'GPU Metrics [NVIDIA H100]',0,'GPC Clock Frequency [MHz]'),
+      (281474976710659,1,'GPU Metrics [NVIDIA H100]',9,'NVLink RX Requests [Throughput %]'),
+      (281474976710656,1,'GPU Metrics [NVIDIA H100]',2,'SMs Active [Throughput %]');
+    CREATE TABLE GPU_METRICS (rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER,
+      metricId INTEGER, value INTEGER);
+    INSERT INTO GPU_METRICS VALUES (0,1300,281474976710659,2,97), (0,900,281474976710659,2,1),
+      (0,1200,281474976710659,2,97), (0,950,281474976710659,2,5), (0,1600,281474976710659,2,0),
+      (0,5000,281474976710659,2,33), (0,1000,281474976710659,0,1410),
+      (0,1000,281474976710656,2,50), (0,NULL,281474976710659,2,1), (0,1,281474976710659,44,1);
+    DELETE FROM SCHED_EVENTS)");
+  ASSERT_TRUE(trace) << trace.error().text();
+  ASSERT_EQ(trace->counters.size(), 2U);
+  const Counter &active = trace->counters[0], &clock = trace->counters[1];
+  EXPECT_EQ(trace->strings[active.name], "SMs Active");
+  EXPECT_EQ(trace->strings[active.unit], "%");
+  EXPECT_EQ(active.rank, 0);
+  // From the first event, at 1000 ns, to the end of the last.
+  EXPECT_EQ(active.samples, (std::vector<CounterSample>{{0, 5}, {200, 97}, {600, 0}}));
+  EXPECT_EQ(trace->strings[clock.name], "GPC Clock Frequency");
+  EXPECT_EQ(trace->strings[clock.unit], "MHz");
+  EXPECT_EQ(clock.samples, (std::vector<CounterSample>{{0, 1410}}));
+  EXPECT_EQ(trace->dropped.at("samples of metrics without a name or a rank"), 2);
+  EXPECT_EQ(trace->dropped.at("samples of metrics without a time or a value"), 1);
+  EXPECT_FALSE(trace->dropped.contains("rows of unsupported table GPU_METRICS"));
+}
+
 TEST_F(Nsys, DeviceWorkThatIsNotReadIsAWarning) {
   auto trace = import(std::string(kNewSchema) + R"(
     CREATE TABLE CUPTI_ACTIVITY_KIND_CDP_KERNEL (start INTEGER, "end" INTEGER, deviceId INTEGER,

@@ -134,10 +134,17 @@ simdjson::error_code read_arguments(ondemand::value value, RawEvent& event) {
   ondemand::object arguments;
   if (value.raw_json_token().front() != '{') return simdjson::SUCCESS;
   if (const auto error = value.get_object().get(arguments)) return error;
+  const bool may_be_counter = event.phase.empty() || event.phase == "C";
   for (auto result : arguments) {
     ondemand::field field;
     if (const auto error = std::move(result).get(field)) return error;
-    if (const auto error = read_argument(field.key().raw(), field.value(), event)) return error;
+    const char* key = field.key().raw();
+    if (may_be_counter) {
+      std::string_view name;
+      if (const auto error = field.unescaped_key().get(name)) return error;
+      event.series.emplace_back(name, trimmed(field.value().raw_json_token()));
+    }
+    if (const auto error = read_argument(key, field.value(), event)) return error;
   }
   return simdjson::SUCCESS;
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace foreshard::traces::kineto {
 
@@ -27,6 +29,8 @@ struct RawEvent {
   std::string_view group_name, group_ranks;
   std::string_view input_dims, input_types, input_strides, concrete_inputs;  // JSON
   std::string_view label;  // args.name of metadata
+  // Names and values of what may be a counter: its phase is "C", or stands behind `args`.
+  std::vector<std::pair<std::string_view, std::string_view>> series;
 };
 
 }  // namespace foreshard::traces::kineto

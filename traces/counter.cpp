@@ -1,0 +1,25 @@
+#include "traces/counter.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace foreshard::traces {
+
+void sort(Counter& counter) {
+  std::ranges::stable_sort(counter.samples, {}, &CounterSample::time_ns);
+  const auto repeated = std::ranges::unique(counter.samples, {}, &CounterSample::value);
+  counter.samples.erase(repeated.begin(), repeated.end());
+}
+
+void cut(Counter& counter, Interval stretch) {
+  auto& samples = counter.samples;
+  samples.erase(std::ranges::upper_bound(samples, stretch.end_ns, {}, &CounterSample::time_ns),
+                samples.end());
+  const auto after =
+      std::ranges::upper_bound(samples, stretch.start_ns, {}, &CounterSample::time_ns);
+  if (after == samples.begin()) return;
+  std::prev(after)->time_ns = stretch.start_ns;
+  samples.erase(samples.begin(), std::prev(after));
+}
+
+}  // namespace foreshard::traces
