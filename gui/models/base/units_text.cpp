@@ -78,6 +78,16 @@ Figure count_figure(std::int64_t count) {
   return {count < 0 ? kMinus + digits : digits, {}};
 }
 
+Figure measured_figure(double value, const std::string& unit) {
+  constexpr double kWhole = 999.95, kMost = 1e15;
+  const double size = std::abs(value);
+  if (size >= kWhole && size < kMost) {
+    return {count_figure(std::llround(value)).number, QString::fromStdString(unit)};
+  }
+  const QString digits = QString::number(size, 'g', 4);
+  return {value < 0 ? kMinus + digits : digits, QString::fromStdString(unit)};
+}
+
 QString percent_text(double fraction, int decimals) {
   QString text = QString::number(std::abs(fraction) * 100, 'f', decimals);
   const bool is_zero = text.toDouble() == 0;

@@ -17,6 +17,7 @@ std::map<int, std::vector<int>> ranks_drawn(const traces::Trace& trace) {
   std::map<int, std::vector<int>> drawn;
   for (const traces::Lane& lane : trace.lanes) drawn[lane.rank];
   for (const traces::MemoryEvent& event : trace.memory) drawn[event.rank];
+  for (const traces::Counter& counter : trace.counters) drawn[counter.rank];
   const auto classes = trace.metadata.find("rank_classes");
   if (classes != trace.metadata.end()) {
     int rank = 0;
@@ -93,6 +94,28 @@ bool is_communication(RowKind kind) {
          kind == RowKind::all_reduce || kind == RowKind::stream;
 }
 
+// By rank. The height of a counter's row stands for the same value on all ranks.
+std::map<int, std::vector<Row>> rows_of_counters(const traces::Trace& trace) {
+  constexpr double kWholePercent = 100;
+  std::map<int, std::vector<Row>> rows;
+  if (trace.counters.empty()) return rows;
+  std::int64_t end_ns = 0;
+  for (const traces::Event& event : trace.events) end_ns = std::max(end_ns, event.end_ns);
+  std::map<std::pair<traces::StringId, traces::StringId>, double> highest;  // by name and unit
+  for (const traces::Counter& counter : trace.counters) {
+    double& top = highest[{counter.name, counter.unit}];
+    if (trace.strings[counter.unit] == "%") top = std::max(top, kWholePercent);
+    for (const traces::CounterSample& sample : counter.samples) top = std::max(top, sample.value);
+  }
+  for (const traces::Counter& counter : trace.counters) {
+    if (counter.samples.empty()) continue;
+    rows[counter.rank].emplace_back(trace.strings[counter.name], trace,
+                                    std::make_shared<const CounterLevels>(
+                                        counter, end_ns, highest[{counter.name, counter.unit}]));
+  }
+  return rows;
+}
+
 // Kernels, or where there is no device the host threads.
 void choose_rows(const std::vector<Row>& rows, RankGroup& group) {
   std::vector<std::size_t> host;
@@ -114,6 +137,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
     ranges[lane] = events_of(t, static_cast<std::int32_t>(lane));
   }
   rows_of_lane_.resize(t.lanes.size());
+  auto counters = rows_of_counters(t);
   for (auto& [rank, ranks] : ranks_drawn(t)) {
     RankGroup group{ranks, title_of(ranks), rows_.size(), 0, {}, {}};
     const auto add_derived = [&, rank = rank](RowKind kind, const char* title,
@@ -136,11 +160,12 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
       }
     }
     std::ranges::stable_sort(lanes, {}, place);
-    const auto add_exposed = [&] {
+    const auto add_exposed_and_counters = [&, rank = rank] {
       add_derived(RowKind::exposed, "Exposed", std::exchange(derived.exposed, {}));
+      for (Row& row : std::exchange(counters[rank], {})) rows_.push_back(std::move(row));
     };
     for (const auto& [kind, lane] : lanes) {
-      if (has_calls && kind == RowKind::host) add_exposed();
+      if (has_calls && kind == RowKind::host) add_exposed_and_counters();
       const auto add_rows = [&, at = lane](RowKind row_kind, const std::string& title,
                                            const std::vector<std::vector<std::int32_t>>& rows) {
         int depth = 0;
@@ -157,7 +182,7 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
         add_rows(RowKind::ranges, "Ranges", by_depth(t, ranges[lane], is_range));
       }
     }
-    add_exposed();
+    add_exposed_and_counters();
     group.count = rows_.size() - group.first;
     choose_rows(rows_, group);
     groups_.push_back(std::move(group));

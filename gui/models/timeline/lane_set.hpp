@@ -1,5 +1,5 @@
 // The lanes of a trace as the timeline shows them: groups of ranks, in each the phases and units of its
-// steps, its host threads, its streams, and the communication that no kernel hides.
+// steps, its host threads, its streams, the communication that no kernel hides, and its counters.
 //
 // Every event of the trace is in one row. Ranks of a prediction that have equal programs are one group,
 // drawn once.

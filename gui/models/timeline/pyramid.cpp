@@ -155,4 +155,10 @@ std::size_t Pyramid::bytes() const {
   return bytes;
 }
 
+int column_level(double ns_per_pixel) {
+  constexpr double kPixels = 2;
+  return std::clamp(static_cast<int>(std::ceil(std::log2(kPixels * ns_per_pixel))), 0,
+                    Pyramid::kCoarsest);
+}
+
 }  // namespace foreshard::gui

@@ -64,5 +64,11 @@ class Pyramid {
 constexpr std::int64_t cell_of(std::int64_t ns, int level) {
   return ns >> level;
 }
+// [n 2^level, (n + 1) 2^level).
+constexpr traces::Interval time_of_cell(std::int64_t cell, int level) {
+  return {cell << level, (cell + 1) << level};
+}
+// Of cells that are at least two pixels wide.
+int column_level(double ns_per_pixel);
 
 }  // namespace foreshard::gui

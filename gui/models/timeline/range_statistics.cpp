@@ -80,7 +80,15 @@ RangeStatistics range_statistics(const LaneSet& lanes, int rank, traces::Interva
   profiler::BreakdownBuilder breakdown;
   std::map<std::pair<traces::StringId, traces::StringId>, RangeOperator> operators;
   for (const Row& row : lanes.rows()) {
-    if (row.rank != rank || row.is_derived()) continue;
+    if (row.rank != rank) continue;
+    if (const CounterLevels* counter = row.counter()) {
+      if (const auto values = counter->within(range)) {
+        statistics.counters.push_back({QString::fromStdString(row.title),
+                                       row.value_text(values->mean),
+                                       row.value_text(values->highest)});
+      }
+    }
+    if (row.is_derived()) continue;
     for (std::size_t n = row.first_ending_after(range.start_ns); n < row.size(); ++n) {
       traces::Event event = trace.events[static_cast<std::size_t>(row.event(n))];
       if (event.start_ns >= range.end_ns) break;
@@ -163,6 +171,9 @@ QString RangeStatistics::text(const traces::Trace& trace) const {
     lines << QStringLiteral("%1\t%2\t%3")
                  .arg(QString::fromStdString(trace.strings[total.name]), time_text(total.ns),
                       QString::number(total.count));
+  }
+  for (const RangeCounter& counter : counters) {
+    lines << QStringLiteral("%1\t%2\t%3").arg(counter.name, counter.mean, counter.highest);
   }
   return lines.join(QLatin1Char('\n'));
 }

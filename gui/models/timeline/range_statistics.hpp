@@ -18,6 +18,10 @@ struct RangeOperator {
   bool is_collective = false;
 };
 
+struct RangeCounter {
+  QString name, mean, highest;
+};
+
 struct RangeStatistics {
   traces::Interval range;
   int rank = 0;
@@ -25,7 +29,8 @@ struct RangeStatistics {
   double share_of_step = 0;              // 0: there is no step around it
   std::vector<RangeOperator> operators;  // of the device, longest first
   std::int64_t allocated_from = 0, allocated_to = 0, reserved_most = 0;
-  double tokens_per_s = 0;  // of a range that holds whole steps; else 0
+  std::vector<RangeCounter> counters;  // that hold a value in it
+  double tokens_per_s = 0;             // of a range that holds whole steps; else 0
 
   double share(std::int64_t ns) const;  // of the range
   QString sentence() const;             // what bounds it, and what would not help

@@ -1,5 +1,7 @@
 #include "gui/models/timeline/row.hpp"
 
+#include "gui/models/base/units_text.hpp"
+
 namespace foreshard::gui {
 
 traces::StringId Row::name(std::size_t item) const {
@@ -34,6 +36,10 @@ std::size_t Row::first_ending_after(std::int64_t ns) const {
 std::size_t Row::item_of(std::int32_t event) const {
   const std::size_t item = events_.find(event);
   return item < events_.size() ? item : size();
+}
+
+QString Row::value_text(double value) const {
+  return measured_figure(value, trace_->strings[counter_->counter().unit]).text();
 }
 
 }  // namespace foreshard::gui

@@ -2,14 +2,17 @@
 //
 // Items are events of the trace, some two bytes each, or spans of their own that were derived from events: a
 // phase, a unit, exposed communication. Events of one lane that overlap, as calls on a host thread that
-// nest do, stand in several rows of increasing depth.
+// nest do, stand in several rows of increasing depth. The row of a counter has no items, but the levels
+// of its values.
 #pragma once
 
+#include <QString>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "gui/models/timeline/counter_levels.hpp"
 #include "gui/models/timeline/event_numbers.hpp"
 #include "traces/intervals.hpp"
 #include "traces/trace.hpp"
@@ -28,6 +31,7 @@ enum class RowKind : std::uint8_t {
   stream,   // any other of the device
   ranges,   // that the program named around work of a stream
   exposed,  // communication that no kernel hides
+  counter,  // what was sampled
 };
 
 // Derived from events; texts are numbers of the trace's strings.
@@ -56,6 +60,13 @@ class Row {
         title(std::move(name)),
         trace_(&trace),
         spans_(std::move(spans)) {}
+  // Of a counter of the trace.
+  Row(std::string name, const traces::Trace& trace, std::shared_ptr<const CounterLevels> levels)
+      : kind(RowKind::counter),
+        rank(levels->counter().rank),
+        title(std::move(name)),
+        trace_(&trace),
+        counter_(std::move(levels)) {}
 
   RowKind kind;
   int rank;
@@ -79,6 +90,9 @@ class Row {
   traces::StringId unit(std::size_t item) const;
   traces::StringId phase(std::size_t item) const;
   const traces::Trace& trace() const { return *trace_; }
+  const CounterLevels* counter() const { return counter_.get(); }  // null: of another kind
+  // A value of its counter: "87.5 %", "1,410 MHz".
+  QString value_text(double value) const;
 
   // The first item that ends after that moment; size() where none does.
   std::size_t first_ending_after(std::int64_t ns) const;
@@ -89,6 +103,7 @@ class Row {
   const traces::Trace* trace_;
   EventNumbers events_;
   std::vector<DerivedSpan> spans_;
+  std::shared_ptr<const CounterLevels> counter_;
 };
 
 }  // namespace foreshard::gui

@@ -1,25 +1,18 @@
 #include "gui/models/timeline/row_shapes.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace foreshard::gui {
 namespace {
 
-constexpr double kBoxPixels = 3, kLoneBoxPixels = 1, kCellPixels = 2;
+constexpr double kBoxPixels = 3, kLoneBoxPixels = 1;
 // Cells beyond either end of the window that are looked at: what stands in the one beside it reaches
 // over two more, and has to be alone in one more still.
 constexpr std::size_t kMargin = 4;
 
 double length_of(const traces::Interval& span) {
   return static_cast<double>(span.end_ns - span.start_ns);
-}
-
-// A cell's time: [n 2^level, (n + 1) 2^level).
-traces::Interval time_of(std::int64_t cell, int level) {
-  const std::int64_t start = cell << level;
-  return {start, start + (std::int64_t{1} << level)};
 }
 
 class ShapeFinder {
@@ -29,8 +22,7 @@ class ShapeFinder {
         pyramid_(pyramid),
         box_ns_(kBoxPixels * ns_per_pixel),
         lone_box_ns_(kLoneBoxPixels * ns_per_pixel),
-        level_(std::clamp(static_cast<int>(std::ceil(std::log2(kCellPixels * ns_per_pixel))), 0,
-                          Pyramid::kCoarsest)),
+        level_(column_level(ns_per_pixel)),
         first_(cell_of(window.start_ns, level_) - static_cast<std::int64_t>(kMargin)) {
     const std::int64_t last = cell_of(std::max(window.end_ns - 1, window.start_ns), level_);
     cells_ =
@@ -46,7 +38,7 @@ class ShapeFinder {
     std::size_t box = 0;
     for (std::size_t n = kMargin; n + kMargin < cells_.size(); ++n) {
       if (cells_[n].is_empty()) continue;
-      const traces::Interval time = time_of(first_ + static_cast<std::int64_t>(n), level_);
+      const traces::Interval time = time_of_cell(first_ + static_cast<std::int64_t>(n), level_);
       while (box < shapes_.boxes.size() && shapes_.boxes[box].span.end_ns <= time.start_ns) ++box;
       add_column(cells_[n], time, box);
     }
@@ -76,7 +68,7 @@ class ShapeFinder {
       }
       return;
     }
-    const traces::Interval time = time_of(number, level);
+    const traces::Interval time = time_of_cell(number, level);
     std::int32_t item = cell.longest;
     while (item > 0 && span(item - 1).end_ns > time.start_ns) --item;
     for (; item < static_cast<std::int32_t>(row_.size()); ++item) {

@@ -294,6 +294,14 @@ std::vector<Fact> range_collectives(const traces::Trace& trace, const RangeStati
   return facts;
 }
 
+std::vector<Fact> range_counters(const RangeStatistics& statistics) {
+  std::vector<Fact> facts;
+  for (const RangeCounter& one : statistics.counters) {
+    facts.push_back({one.name, one.mean, one.highest});
+  }
+  return facts;
+}
+
 // The category that changed most from the range's start to its end, such as activations that
 // backward releases.
 void tell_largest_change(const MemoryCurve& memory, std::size_t from, std::size_t to,
@@ -436,6 +444,7 @@ PanelContent range_content(const Document& document, const RangeStatistics& stat
        bound_words(statistics.sentence(), loss_sentences(trace, statistics.rank, statistics.range)),
        of_facts(words("Operators"), words("time · count"), range_operators(trace, statistics)),
        of_facts(words("Collectives"), words("mean · rate"), range_collectives(trace, statistics)),
+       of_facts(words("Counters"), words("mean · highest"), range_counters(statistics)),
        of_facts(words("Memory in this range"), {}, range_memory(memory, statistics.range))}};
 }
 

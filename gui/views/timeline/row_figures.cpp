@@ -78,6 +78,11 @@ RowFigures::Figures RowFigures::made(const Request& request) {
     if (id.kind != RowId::Kind::lane) continue;
     const Row& row = lanes.rows()[id.index];
     if (row.depth > 0 || row.kind == RowKind::phase || row.kind == RowKind::unit) continue;
+    if (row.counter() != nullptr) {
+      const auto values = row.counter()->within(window);
+      figures[number] = values ? row.value_text(values->mean) : QString();
+      continue;
+    }
     const double busy = busy_ns(lanes, id.index, window);
     figures[number] =
         row.kind == RowKind::exposed ? time_figure(busy).text() : percent_text(busy / length);

@@ -1,4 +1,5 @@
-// The figures beside the lanes' titles: how busy each is in what is seen of it. They are made off
+// The figures beside the lanes' titles: how busy each is in what is seen of it, and
+// the mean of a counter there. They are made off
 // the window's thread; until those of a new window are there, the last ones stay.
 #pragma once
 

@@ -244,10 +244,11 @@ void Scene::take_highlights() {
 
 namespace {
 
-constexpr std::size_t kFewUnits = 12;   // as many have rows high enough for names
-constexpr std::size_t kFewRanks = 8;    // as many are shown with all their rows
-constexpr std::size_t kManyRanks = 32;  // more are shown in blocks
-constexpr std::size_t kDeepLane = 12;   // with more rows, such as of Python's stack, it is folded
+constexpr std::size_t kFewUnits = 12;    // as many have rows high enough for names
+constexpr std::size_t kFewRanks = 8;     // as many are shown with all their rows
+constexpr std::size_t kManyRanks = 32;   // more are shown in blocks
+constexpr std::size_t kFewCounters = 8;  // of a rank; more are folded
+constexpr std::size_t kDeepLane = 12;    // with more rows, such as of Python's stack, it is folded
 
 std::size_t ranks_drawn(const LaneSet& lanes) {
   return static_cast<std::size_t>(
@@ -286,6 +287,11 @@ bool Scene::is_open(const RowId& row) const {
   if (row.kind == RowId::Kind::lane) {
     const LaneSet& lanes = *document(row.document).lanes;
     const Row& lane = lanes.rows()[row.index];
+    const auto is_of_rank = [&](const traces::Counter& one) { return one.rank == lane.rank; };
+    if (lane.counter() != nullptr) {
+      const auto count = std::ranges::count_if(lanes.trace().counters, is_of_rank);
+      return (static_cast<std::size_t>(count) <= kFewCounters) != toggled_.contains(base.number());
+    }
     is_open = lane.is_derived() || lanes.rows_of_lane(lane.lane).size() <= kDeepLane;
   }
   return is_open != toggled_.contains(base.number());
@@ -593,6 +599,15 @@ std::optional<SceneHit> Scene::hit(const SceneRow& row, double y, std::int64_t n
   for (const LaneBand& band : bands) {
     const bool is_there = bands.size() == 1 || (band.top <= y && y < band.top + band.height);
     const Row& lane = lanes_of(*content_, id.document).rows()[band.row];
+    if (lane.counter() != nullptr) {
+      const auto sample = lane.counter()->sample_at(ns);
+      if (!sample) return std::nullopt;
+      hit.height = row.height;
+      hit.span = later(lane.counter()->span(*sample), offset);
+      hit.title = QString::fromStdString(lane.title);
+      hit.value = lane.counter()->counter().samples[*sample].value;
+      return hit;
+    }
     const std::size_t item = is_there ? item_at(lane, ns, reach_ns) : lane.size();
     if (item >= lane.size()) continue;
     hit.top = band.top;
@@ -743,6 +758,7 @@ HoverCard Scene::card(const SceneHit& hit) const {
     out.note = card.cost;
     return out;
   }
+  if (hit.value) return counter_card(hit);
   const SceneContent& content = *content_;
   const LaneShapes shapes =
       content.shapes(id, later(hit.span, -offset_ns(id.document)), 1, theme());
@@ -757,6 +773,23 @@ HoverCard Scene::card(const SceneHit& hit) const {
     out.facts.emplace_back(tr("In use"), duration_of(span.used));
   }
   if (unit.bytes > 0) out.facts.emplace_back(tr("Size"), bytes_figure(unit.bytes).text());
+  return out;
+}
+
+HoverCard Scene::counter_card(const SceneHit& hit) const {
+  const RowId id = RowId::of(rows_[hit.row].id);
+  const Row& row = lanes_of(*content_, id.document).rows()[id.index];
+  HoverCard out;
+  out.title = hit.title;
+  out.facts.emplace_back(tr("Value"), row.value_text(*hit.value));
+  out.facts.emplace_back(tr("Holds for"), duration_of(hit.span));
+  const auto in_view =
+      row.counter()->within(later(session_.axis().window(), -offset_ns(id.document)));
+  if (in_view) {
+    out.facts.emplace_back(tr("Mean in view"), row.value_text(in_view->mean));
+    out.facts.emplace_back(tr("Highest in view"), row.value_text(in_view->highest));
+  }
+  out.facts.emplace_back(tr("Height of the row"), row.value_text(row.counter()->top()));
   return out;
 }
 

@@ -25,7 +25,8 @@ struct SceneHit {
   std::size_t row = 0;
   traces::Interval span;         // along the axis, as all moments here
   double top = 0, height = 0;    // of its box, within the row
-  std::optional<EventId> event;  // none: a phase, a unit
+  std::optional<EventId> event;  // none: a phase, a unit, a counter
+  std::optional<double> value;   // of a counter, which holds throughout the span
   std::string unit;
   QString title;
 };
@@ -89,6 +90,7 @@ class Scene : public QObject {
   StepLabel step_label(std::int64_t ns) const;
   traces::Interval step_at(std::int64_t ns) const;
   HoverCard card(const SceneHit& hit) const;
+  HoverCard counter_card(const SceneHit& hit) const;
   QString card_text(EventId event) const;
 
   const std::shared_ptr<const SceneContent>& content() const { return content_; }

@@ -14,6 +14,7 @@ namespace {
 
 // At the usual size of text.
 constexpr double kSectionHeight = 24, kFoldedHeight = 8, kUnitHeight = 20, kLowUnitHeight = 7;
+constexpr double kFoldedCounter = 14;  // as high as its title
 constexpr double kExposedBar = 8;
 // Of a rank in one row: kernels over collectives. Of a block of ranks: one above the other.
 constexpr double kRankHeight = 24, kRankWork = 13, kRankCommunication = 7;
@@ -35,6 +36,7 @@ double height_of_kind(RowKind kind) {
     case RowKind::compute: return 40;
     case RowKind::copies: return 14;
     case RowKind::exposed: return 16;
+    case RowKind::counter: return 32;
     default: return 22;
   }
 }
@@ -75,7 +77,9 @@ double SceneContent::height_of(const RowId& row) const {
   }
   const auto& rows = parts[static_cast<std::size_t>(row.document)].document->lanes->rows();
   const double height = height_of_kind(rows[row.index].kind);
-  return row.is_low ? std::min(height, kFoldedHeight) : of_text(height);
+  const bool is_counter = rows[row.index].kind == RowKind::counter;
+  return row.is_low ? std::min(height, is_counter ? of_text(kFoldedCounter) : kFoldedHeight)
+                    : of_text(height);
 }
 
 std::vector<LaneBand> SceneContent::bands(const RowId& row) const {
@@ -110,11 +114,13 @@ std::vector<LaneBand> SceneContent::bands(const RowId& row) const {
 
 namespace {
 
-constexpr double kPaleColumn = 0.62;  // towards the canvas
-constexpr double kLabelPixels = 14;   // below, no text fits
-constexpr double kAboutHeld = 0.78;   // towards the canvas: held, not in use
-constexpr double kLeastHeat = 0.15;   // of the fill: what is hardly busy is seen
-constexpr double kTick = 2;           // along the edge of what is marked
+constexpr double kPaleColumn = 0.62;                   // towards the canvas
+constexpr double kLabelPixels = 14;                    // below, no text fits
+constexpr double kAboutHeld = 0.78;                    // towards the canvas: held, not in use
+constexpr double kLeastHeat = 0.15;                    // of the fill: what is hardly busy is seen
+constexpr double kAreaOfMean = 0.6, kAboveMean = 0.8;  // of counters, towards the canvas
+constexpr double kEdge = 1.5;                          // of a counter's mean
+constexpr double kTick = 2;                            // along the edge of what is marked
 
 LaneStyle style_of_source(CostSource source) {
   if (source == CostSource::modelled) return LaneStyle::modelled;
@@ -146,6 +152,7 @@ class BandDrawing {
   void add_row(ColourBy by, traces::Interval window, LaneShapes& shapes) const {
     const LaneSet& lanes = *part_.document->lanes;
     const Row& row = lanes.rows()[band_.row];
+    if (row.counter() != nullptr) return add_counter(*row.counter(), window, shapes);
     const RowShapes found = lanes.shapes(band_.row, by, window, ns_per_pixel_);
     for (const ColumnShape& shape : found.columns) {
       shapes.columns.push_back(column(shape, lanes.colouring(by)));
@@ -166,6 +173,27 @@ class BandDrawing {
 
  private:
   static constexpr double kLeastForText = 11;
+
+  // An area up to the mean of each column's time, with an edge; paler above, up to its highest value.
+  void add_counter(const CounterLevels& counter, traces::Interval window,
+                   LaneShapes& shapes) const {
+    const QColor edge = theme_[Role::text2];
+    const QColor area = theme_.towards_canvas(edge, kAreaOfMean);
+    const QColor above = theme_.towards_canvas(edge, kAboveMean);
+    const double edge_share = std::min(kEdge / band_.height, 1.0);
+    for (const auto& [cell, values] : counter.columns(window, ns_per_pixel_)) {
+      LaneColumn& column = shapes.columns.emplace_back();
+      column.cell = cell;
+      column.top = band_.top;
+      column.height = band_.height;
+      column.is_dimmed = part_.hits != nullptr;
+      const double mean = counter.share_of_height(values.mean);
+      const double below = std::max(mean - edge_share, 0.0);
+      column.parts = {{area, below},
+                      {edge, mean - below},
+                      {above, counter.share_of_height(values.highest) - mean}};
+    }
+  }
 
   LaneColumn column(const ColumnShape& shape, const Colouring& colouring) const {
     LaneColumn out;

@@ -15,7 +15,7 @@ void expect_whole(const LaneSet& lanes) {
   std::vector<int> seen(lanes.trace().events.size());
   for (std::size_t n = 0; n < lanes.rows().size(); ++n) {
     const Row& row = lanes.rows()[n];
-    ASSERT_GT(row.size(), 0u);
+    ASSERT_EQ(row.size() > 0, row.counter() == nullptr);
     for (std::size_t item = 0; item < row.size(); ++item) {
       if (item > 0) {
         EXPECT_LE(row.span(item - 1).end_ns, row.span(item).start_ns) << row.title;
@@ -72,7 +72,7 @@ TEST(LaneSet, OfASmallTraceHasARowForEachThingThatIsThere) {
     kinds.push_back(lanes.rows()[n].kind);
   }
   EXPECT_EQ(kinds, (std::vector<RowKind>{RowKind::phase, RowKind::unit, RowKind::host,
-                                         RowKind::host, RowKind::compute}));
+                                         RowKind::host, RowKind::compute, RowKind::counter}));
 }
 
 TEST(LaneSet, RanksOfEqualProgramsAreOneGroup) {
