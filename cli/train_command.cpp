@@ -214,6 +214,7 @@ int Train::finish(const Job& job, const TrainingResult& result,
         return complain(ok.error(), kRunFailed);
     }
   }
+  if (result.not_finite) return complain({"", "", *result.not_finite}, kRunFailed);
   return result.ran_out_of_memory ? kOutOfMemory : kSuccess;
 }
 

@@ -53,7 +53,7 @@ Counts fewest_operands(const CostKey& key, std::int32_t parameters) {
     case Operator::restore_states: return {0, 2 * parameters};
     case Operator::export_gradients: return {1, 0};
     case Operator::load_batch: return {0, 2};
-    case Operator::report: return {2, 0};
+    case Operator::report: return {3, 0};
     default: return {};
   }
 }

@@ -1,7 +1,9 @@
 #include "executor/run/interpreter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 #include "executor/cpu/kernels.hpp"
@@ -55,7 +57,7 @@ const UnitLayout* Interpreter::unit_of(const Instruction& i) const {
 
 StepReport Interpreter::run(std::int64_t step, std::size_t program, const KernelScalars& scalars) {
   const Program& program_of = parts_.program.programs[program];
-  StepReport report{step, 0, 0, monotonic_now(), {}};
+  StepReport report{step, 0, 0, 0, monotonic_now(), {}};
   device_.begin(program_of);
   device_.set_scalars(scalars);
   graphs_.begin(program_of, step, scalars);
@@ -79,6 +81,7 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
   graphs_.end(count);
   report.loss = loss_;
   report.gradient_norm = gradient_norm_;
+  report.own_loss = own_loss_;
   report.end = monotonic_now();
   return report;
 }
@@ -247,17 +250,18 @@ void Interpreter::host_compute(const Instruction& i) {
     case Operator::report:
       loss_ = number_in(reads[0]);
       gradient_norm_ = number_in(reads[1]);
+      own_loss_ = number_in(reads[2]);
       return;
     default: break;
   }
   cpu_kernels().run({resolved(i), host_workers_});
 }
 
-// The fp64 that a buffer of the host begins with.
+// The fp64 that a buffer of the host begins with. The sign of a NaN means nothing, and none is shown.
 double Interpreter::number_in(BufferId buffer) {
   double number = 0;
   std::memcpy(&number, memory_.bytes(buffer).data(), sizeof number);
-  return number;
+  return std::isnan(number) ? std::numeric_limits<double>::quiet_NaN() : number;
 }
 
 }  // namespace foreshard::executor

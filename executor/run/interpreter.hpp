@@ -98,7 +98,7 @@ class Interpreter {
   KernelScalars scalars_;
   std::int64_t step_ = 0;
   std::int32_t index_ = 0;
-  double loss_ = 0, gradient_norm_ = 0;
+  double loss_ = 0, gradient_norm_ = 0, own_loss_ = 0;
 };
 
 }  // namespace foreshard::executor

@@ -1,6 +1,7 @@
 // What a rank reports of a step it has run.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "models/base/units.hpp"
@@ -11,7 +12,11 @@ struct StepReport {
   std::int64_t step = 0;
   double loss = 0;
   double gradient_norm = 0;
+  double own_loss = 0;  // of this rank's samples; the others are of the step
   Nanoseconds start{0}, end{0};
+
+  // The same on every rank of a run.
+  bool is_finite() const { return std::isfinite(loss) && std::isfinite(gradient_norm); }
 };
 
 }  // namespace foreshard::executor

@@ -11,6 +11,7 @@
 #include "executor/device/processor.hpp"
 #include "executor/device/start_thread.hpp"
 #include "executor/device/watchdog.hpp"
+#include "executor/run/finiteness.hpp"
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
 #include "executor/run/tags.hpp"
@@ -156,12 +157,20 @@ Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
       result.held = rank->held_at(*point);
     }
   }
+  if (!result.failure && !result.ran_out_of_memory) {
+    try {
+      result.not_finite = find_non_finite(shared, ranks);
+    } catch (const Aborted&) {
+      result.failure = shared.closing.failure();
+    }
+  }
   if (recorder) {
     for (const GpuMemory& gpu : result.gpus) {
       recorder->set(traces::kGpuMemoryKey + std::to_string(gpu.ranks.front()), to_json(gpu));
     }
     const std::string reason = result.ran_out_of_memory ? "out of device memory"
                                : result.failure         ? result.failure->message
+                               : result.not_finite      ? *result.not_finite
                                : result.was_interrupted ? "interrupted"
                                                         : "";
     if (auto closed = recorder->close(reason); !closed) return tl::unexpected(closed.error());
@@ -169,7 +178,8 @@ Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
   }
   if (result.failure) return {};
   if (auto ok = merge_recordings(shared); !ok) return ok;
-  return result.ran_out_of_memory ? Result<void>() : write_outputs(shared, ranks, result);
+  if (result.ran_out_of_memory || result.not_finite) return {};
+  return write_outputs(shared, ranks, result);
 }
 
 }  // namespace

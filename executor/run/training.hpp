@@ -87,6 +87,8 @@ struct TrainingResult {
   std::optional<OomReport> oom;  // in the process whose rank it is
   std::vector<HeldMemory> held;  // by that rank then, largest first
   std::optional<Failure> failure;
+  // What ended the run for not being finite; nothing has been written of it then.
+  std::optional<std::string> not_finite;
   bool was_interrupted = false;
   bool tuned_products = false;
   std::vector<std::string> warnings;  // that came up in this process

@@ -41,7 +41,8 @@
 //   restore_states          n                        -> exp_avg and exp_avg_sq (host work: of a checkpoint)
 //   export_gradients        n                        gradient (host work: kept for a file)
 //   load_batch              T                        -> tokens[T] targets[T] on the host (host work, int32)
-//   report                  n                        loss clip (host work: the host reads what the step returns)
+//   report                  n                        loss clip own-loss (host work: the host reads what the step returns;
+//                                                    the rank's own loss where the program is run)
 //
 // Not launched by programs; they occur in imported recordings:
 //   attention_full, attention_full_backward   as attention, but every query sees every key

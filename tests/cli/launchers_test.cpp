@@ -111,6 +111,28 @@ TEST_F(Launchers, ARankThatEndsOverTcpIsNamedByAll) {
   }
 }
 
+// All processes end with the same step, and what was saved stays.
+TEST_F(Launchers, ARunThatDivergesEndsAndReplacesNoCheckpoint) {
+  ASSERT_EQ(place.run(job("train", 2, {"--steps", "2", "--save", "saved"})).status, 0);
+  place.write("plan.toml",
+              place.read("plan.toml") + "[optimizer]\nlr = 1e6\nweight_decay = 10.0\n");
+  const std::string before = place.read("saved/index.json");
+  const auto arguments = job("train", 2, {"--steps", "40", "--resume", "saved", "--save", "saved"});
+  auto outcomes = run_ranks(2, arguments);
+  outcomes.push_back(place.run(arguments));
+  const auto complaint = [](const Outcome& outcome) {
+    return outcome.err.substr(
+        std::min(outcome.err.find("foreshard: error: step "), outcome.err.size()));
+  };
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_NE(complaint(outcome).find("not finite"), std::string::npos) << outcome.err;
+    EXPECT_EQ(complaint(outcome), complaint(outcomes[0]));
+    EXPECT_EQ(outcome.err.find("-nan"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(place.read("saved/index.json"), before);
+}
+
 // Neither the claim on the folder, nor what has been written of the checkpoint.
 TEST_F(Launchers, AFailedRunLeavesNothingBesideItsCheckpoint) {
   const std::vector<std::string> saving = job("train", 2, {"--steps", "3", "--save", "saved"});

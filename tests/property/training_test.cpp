@@ -4,10 +4,13 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,6 +169,76 @@ TEST(Training, AResumedRunIsTheUninterruptedOne) {
     ASSERT_TRUE(checkpoint) << checkpoint.error().text();
     rest.resume = *checkpoint;
     expect_same_bits(reference, train(small_model(), p, 3, rest), 3);
+  }
+}
+
+// Overwrites a row of the token embeddings in an exported file.
+void fill_embedding(const std::string& path, std::int64_t token, std::int64_t hidden, float value) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::uint64_t header = 0;
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  std::string text(header, ' ');
+  file.read(text.data(), static_cast<std::streamsize>(header));
+  const auto tensor = nlohmann::json::parse(text).at("model.embed_tokens.weight");
+  const auto begin = tensor.at("data_offsets").at(0).get<std::int64_t>();
+  file.seekp(static_cast<std::streamoff>(8 + header) + begin + 4 * token * hidden);
+  for (std::int64_t i = 0; i < hidden; ++i) {
+    file.write(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+}
+
+// A token whose embedding is no number stands in one sample alone, which is rank 1's of step 2.
+TEST(Training, ALossThatIsNotFiniteEndsTheRunAndIsNamed) {
+  const tests::TemporaryFolder folder;
+  const LlamaConfig model = small_model();
+  const Plan plan = small_plan();
+  const auto job = make_job(model, plan, "plan", 2);
+  constexpr std::uint16_t kToken = 200;
+  TrainingOptions first;
+  first.steps = first.total_steps = 1;
+  first.export_weights = folder.path("weights.safetensors");
+  ASSERT_TRUE(executor::train(*job, *executor::TokenData::shipped_text(257, plan.batch.sequence),
+                              executor::WeightSource::drawn(model, 7), first));
+  fill_embedding(first.export_weights, kToken, model.hidden,
+                 std::numeric_limits<float>::quiet_NaN());
+  std::vector<std::uint16_t> tokens(1001, 9);
+  tokens[static_cast<std::size_t>(5 * plan.batch.sequence + 3)] = kToken;
+  std::ofstream(folder.path("tokens.bin"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(tokens.data()), 2 * std::ssize(tokens));
+  const auto data =
+      executor::TokenData::open(folder.path("tokens.bin"), 257, plan.batch.sequence, 0);
+  ASSERT_TRUE(data) << data.error().text();
+  const auto weights = executor::WeightSource::from_file(first.export_weights, model, job->tree);
+  ASSERT_TRUE(weights) << weights.error().text();
+  TrainingOptions options;
+  options.steps = options.total_steps = 6;
+  options.save = folder.path("checkpoint");
+  options.export_weights = folder.path("result.safetensors");
+  const auto result = executor::train(*job, *data, *weights, options);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->not_finite, "step 2, rank 1: the loss is not finite (nan)");
+  EXPECT_EQ(result->steps.size(), 2U);
+  EXPECT_FALSE(std::filesystem::exists(options.save));
+  EXPECT_FALSE(std::filesystem::exists(options.export_weights));
+}
+
+TEST(Training, AnUpdateThatIsNotFiniteReplacesNoCheckpoint) {
+  const tests::TemporaryFolder folder;
+  for (const DType storage : {DType::fp32, DType::bf16}) {
+    Plan plan = small_plan(storage);
+    plan.precision.storage = storage;
+    TrainingOptions options;
+    options.steps = options.total_steps = 2;
+    options.save = folder.path("checkpoint-" + std::string(name(storage)));
+    train(small_model(), plan, 2, options);
+    options.resume = *executor::Checkpoint::open(options.save);
+    options.steps = 3;
+    plan.optimizer.lr = 1e39;
+    const TrainingResult result = train(small_model(), plan, 2, options);
+    ASSERT_TRUE(result.not_finite);
+    EXPECT_TRUE(result.not_finite->starts_with("step 3, rank 0: parameter of "))
+        << *result.not_finite;
+    EXPECT_EQ(executor::Checkpoint::open(options.save)->metadata().step, 2);
   }
 }
 

@@ -10,6 +10,7 @@ namespace foreshard::lowering {
 struct TrainingBuffers {
   BufferId workspace = kNone, rope_table = kNone;
   BufferId loss = kNone, host_loss = kNone;  // of the step, and where the host reads it
+  BufferId host_own_loss = kNone;            // this rank's part; of programs that are run
   BufferId clip = kNone, host_clip = kNone;  // gradient norm and factor, likewise
   std::vector<BufferId> staging_tokens, staging_targets;  // on the host, by micro-step
 };

@@ -55,6 +55,10 @@ void TrainingLoop::load_batch(int number) {
 void TrainingLoop::report() {
   emit_.set_phase(Phase::report);
   emit_.focus_on_step();
+  const BufferId own = buffers_.host_own_loss;
+  if (own != kNone && job_.ranks > 1) {
+    emit_.copy(Stream::compute, Operator::copy_device_to_host, 8, buffers_.loss, own);
+  }
   if (job_.ranks > 1) {
     emit_.collective(Stream::compute, Group::world,
                      key_of(Operator::all_reduce, DType::fp64, 8, job_.ranks), buffers_.loss,
@@ -66,7 +70,8 @@ void TrainingLoop::report() {
                buffers_.host_clip);
   }
   emit_.host_wait(emit_.record(Stream::compute));
-  const BufferId reads[] = {buffers_.host_loss, buffers_.host_clip};
+  std::vector<BufferId> reads = {buffers_.host_loss, buffers_.host_clip};
+  if (own != kNone) reads.push_back(own);
   emit_.host_compute(key_of(Operator::report, DType::fp64, 2), reads, {});
 }
 
@@ -104,6 +109,11 @@ void TrainingLoop::allocate_buffers() {
   }
   buffers_.host_loss = persistent(8, Category::workspaces, Role::loss, true);
   buffers_.host_clip = persistent(16, Category::workspaces, Role::clip, true);
+  if (plan_.operators == OperatorSetName::foreshard) {
+    buffers_.host_own_loss = job_.ranks == 1
+                                 ? buffers_.host_loss
+                                 : persistent(8, Category::workspaces, Role::loss, true);
+  }
   pass_[Shared::workspace] = buffers_.workspace;
   pass_[Shared::rope_table] = buffers_.rope_table;
   pass_[Shared::loss] = buffers_.loss;

@@ -1,0 +1,23 @@
+// Whether a run is still worth going on: the first loss, gradient norm, parameter or optimizer state that
+// is no finite number ends it, named, and nothing it has computed replaces what was saved before.
+//
+// A step's loss and gradient norm are sums over all ranks and the same bits on each of them, so that all
+// end with the same step without asking each other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/run/rank_run.hpp"
+
+namespace foreshard::executor {
+
+// What is not finite at the run's end: of the last step, or of what its update left where that is to be
+// written. Nothing where all is. All processes call it together, after their closing programs; throws
+// Aborted where one is lost.
+std::optional<std::string> find_non_finite(RunShared& shared,
+                                           const std::vector<std::unique_ptr<RankRun>>& ranks);
+
+}  // namespace foreshard::executor
