@@ -7,6 +7,7 @@ namespace foreshard::cli {
 namespace {
 
 std::atomic<bool> interrupted{false};
+std::atomic<int> first_signal{0};
 
 // A second Ctrl-C does not wait. Launchers pass on as SIGTERM what a terminal has already sent to
 // every process, so a SIGTERM is never the second.
@@ -15,6 +16,8 @@ volatile std::sig_atomic_t ctrl_c = 0;
 extern "C" void on_interrupt(int signal) {
   if (signal == SIGINT && ctrl_c != 0) std::_Exit(130);
   if (signal == SIGINT) ctrl_c = 1;
+  int none = 0;
+  first_signal.compare_exchange_strong(none, signal);
   interrupted.store(true);
 }
 
@@ -22,6 +25,10 @@ extern "C" void on_interrupt(int signal) {
 
 const std::atomic<bool>& interruption() {
   return interrupted;
+}
+
+int interrupting_signal() {
+  return first_signal;
 }
 
 void catch_signals() {

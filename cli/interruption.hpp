@@ -8,6 +8,9 @@ namespace foreshard::cli {
 // Whether a signal has asked for the end.
 const std::atomic<bool>& interruption();
 
+// The signal that has asked first; 0 while none has.
+int interrupting_signal();
+
 // While a run lasts, SIGINT and SIGTERM set `interruption`; a second Ctrl-C ends the process.
 void catch_signals();
 

@@ -29,6 +29,8 @@ namespace {
 using executor::TrainingOptions;
 using executor::TrainingResult;
 
+constexpr int kEndedBySignal = 128;  // and the signal's number, as shells report it
+
 void announce(const Job& job, const Gpus& gpus, const GpuLibraries& libraries) {
   std::fprintf(stderr, "training on %s: %d rank%s on %zu GPU%s\n%s\n", gpus.devices[0].name.c_str(),
                job.ranks, job.ranks == 1 ? "" : "s", gpus.devices.size(),
@@ -101,6 +103,18 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
+}
+
+// By which signal an interrupted run has ended: only some of its processes may have got it. All
+// processes together.
+int agreed_signal(executor::Transport* transport) {
+  int signal = interrupting_signal();
+  if (transport == nullptr) return signal;
+  executor::RunControl control(transport->size());
+  for (const std::string& other : exchange(control, *transport, std::to_string(signal))) {
+    signal = std::max(signal, std::stoi(other));
+  }
+  return signal;
 }
 
 Result<void> Train::check_options() const {
@@ -205,6 +219,7 @@ int Train::finish(const Job& job, const TrainingResult& result,
                   executor::Transport* transport) const {
   if (result.oom) std::fputs(executor::out_of_memory_text(result).c_str(), stderr);
   const std::string memory = executor::memory_json(result, transport);
+  const int signal = result.was_interrupted ? agreed_signal(transport) : 0;
   if (transport == nullptr || transport->rank() == 0) {
     if (auto ok = json_.write(executor::training_json(job, result, memory, trace_)); !ok) {
       return complain(ok.error(), kRunFailed);
@@ -215,7 +230,8 @@ int Train::finish(const Job& job, const TrainingResult& result,
     }
   }
   if (result.not_finite) return complain({"", "", *result.not_finite}, kRunFailed);
-  return result.ran_out_of_memory ? kOutOfMemory : kSuccess;
+  if (result.ran_out_of_memory) return kOutOfMemory;
+  return result.was_interrupted ? kEndedBySignal + signal : kSuccess;
 }
 
 tl::expected<TrainingResult, int> Train::train_here(
@@ -305,17 +321,18 @@ Result<int> Train::run() {
 }
 
 CommandText Train::text() const {
-  return {"train",
-          "Training",
-          "train a model on this machine's CPU or GPUs, and record the run",
-          "Ranks are threads of this process, or the processes that mpirun, torchrun or srun "
-          "start. Ctrl-C ends the run after the step at hand; what was recorded until then stays "
-          "readable.",
-          {"foreshard train --model llama-tiny-3m --ranks 2 --steps 10 --trace run.fst",
-           "mpirun -n 4 foreshard train --model llama-small-14m --plan plan.toml --ranks 4 "
-           "--steps 20",
-           "foreshard train --model ./my-llama --init ./my-llama/model.safetensors --data "
-           "tokens.bin --ranks 2 --steps 100 --save checkpoint"}};
+  return {
+      "train",
+      "Training",
+      "train a model on this machine's CPU or GPUs, and record the run",
+      "Ranks are threads of this process, or the processes that mpirun, torchrun or srun "
+      "start. Ctrl-C or SIGTERM ends the run after the step at hand, with everything written that "
+      "was asked for and exit status 130 or 143.",
+      {"foreshard train --model llama-tiny-3m --ranks 2 --steps 10 --trace run.fst",
+       "mpirun -n 4 foreshard train --model llama-small-14m --plan plan.toml --ranks 4 "
+       "--steps 20",
+       "foreshard train --model ./my-llama --init ./my-llama/model.safetensors --data "
+       "tokens.bin --ranks 2 --steps 100 --save checkpoint"}};
 }
 
 void Train::add_to(Options& options) {

@@ -1,7 +1,7 @@
 // The command line: one program with a sub-command for each question. A command is an object: it
 // adds its options to the parser, which fills its members, and then runs. commands.hpp lists all.
 //
-// Exit status: 0 success, 1 failure of the run, 2 bad usage or input, 3 out of device memory.
+// Exit status: 0 success, 1 failure of the run, 2 bad usage or input, 3 out of device memory, 128 + N ended by signal N.
 #pragma once
 
 #include <string>

@@ -112,6 +112,7 @@ std::string training_json(const Job& job, const TrainingResult& result, const st
                             {"tokens", tokens_per_step(job)},
                             {"time_ns", (s.end - s.start).count()}});
   }
+  out["interrupted"] = result.was_interrupted;
   out["step_time_ns"] = step_ns;
   out["tokens_per_s"] = tokens_per_second(job, step_ns);
   out.update(ordered_json::parse(memory));

@@ -133,6 +133,33 @@ TEST_F(Launchers, ARunThatDivergesEndsAndReplacesNoCheckpoint) {
   EXPECT_EQ(place.read("saved/index.json"), before);
 }
 
+// One process gets the signal; all end with the same step and with its status, and leave a checkpoint.
+TEST_F(Launchers, AnInterruptedRunTellsByItsStatus) {
+  const std::string port = std::to_string(free_port());
+  const std::string train =
+      "\"$FORESHARD\" train --model model --plan plan.toml --ranks 2 --steps 1000000 ";
+  const std::string wait = "until grep -q loss err; do sleep 0.01; done; ";
+  for (const auto& [signal, status] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
+    const Outcome threads =
+        place.shell("set -m; rm -f err; " + train +
+                    "--save threads --json threads.json 2> err & run=$!; sleep 0.05; " + wait +
+                    "kill -" + signal + " $run; wait $run");
+    EXPECT_EQ(threads.status, status) << threads.err;
+    EXPECT_EQ(report("threads.json").at("interrupted"), true);
+    EXPECT_TRUE(std::filesystem::exists(place.path("threads/index.json")));
+    const Outcome processes = place.shell(
+        "set -m; rm -f err; export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 LOCAL_RANK=0 MASTER_PORT=" +
+        port + "; set -- --save tcp --json tcp.json; RANK=0 " + train +
+        "\"$@\" 2> err & zero=$!; RANK=1 LOCAL_RANK=1 " + train +
+        "\"$@\" 2> one.err & one=$!; sleep 0.05; " + wait + "kill -" + signal +
+        " $one; wait $zero; status=$?; wait $one; test $? = $status && exit $status");
+    EXPECT_EQ(processes.status, status) << place.read("err") << place.read("one.err");
+    EXPECT_EQ(report("tcp.json").at("interrupted"), true);
+    EXPECT_TRUE(std::filesystem::exists(place.path("tcp/index.json")));
+  }
+  EXPECT_EQ(place.run_json(job("train", 2, {"--steps", "1"})).at("interrupted"), false);
+}
+
 // Neither the claim on the folder, nor what has been written of the checkpoint.
 TEST_F(Launchers, AFailedRunLeavesNothingBesideItsCheckpoint) {
   const std::vector<std::string> saving = job("train", 2, {"--steps", "3", "--save", "saved"});
