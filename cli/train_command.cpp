@@ -67,6 +67,7 @@ class Train : public Command {
 
  private:
   Result<void> check_options() const;
+  Result<void> check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const;
   Result<Inputs> load_inputs(const DeviceTraits& own_device) const;
   // `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
   // status, after a complaint.
@@ -80,6 +81,7 @@ class Train : public Command {
   AttentionChoice attention_;
   JsonOutput json_;
   std::int64_t steps_ = 0, seed_ = 0;
+  std::int64_t total_steps_ = 0;  // 0: not given
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
               init_, resume_, save_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
@@ -98,8 +100,9 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
        {&options.save, &options.export_weights, &options.export_gradients, &options.trace}) {
     all += path->empty() ? '-' : '+';
   }
-  for (const std::int64_t number : {static_cast<std::int64_t>(options.seed), options.steps,
-                                    options.resume ? options.resume->metadata().step : 0}) {
+  for (const std::int64_t number :
+       {static_cast<std::int64_t>(options.seed), options.steps, options.total_steps,
+        options.resume ? options.resume->metadata().step : 0}) {
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
@@ -143,6 +146,17 @@ Result<void> Train::check_options() const {
   return json_.check();
 }
 
+// Behind its end a schedule's rate is zero, and steps would change nothing. A decay whose length the plan
+// states is the plan's own affair.
+Result<void> Train::check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const {
+  if (optimizer.schedule == Schedule::constant || optimizer.decay_steps > 0) return {};
+  if (steps_ <= total_steps) return {};
+  return fail(resume_, "--steps",
+              "is " + std::to_string(steps_) + ", but the learning rate's schedule ends at step " +
+                  std::to_string(total_steps) +
+                  "; expected no later step, or --total-steps with the schedule's new length");
+}
+
 Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   auto asked =
@@ -162,7 +176,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.steps = steps_;
   options.seed = static_cast<std::uint64_t>(seed_);
   options.data = data_;
-  options.total_steps = steps_;
+  options.total_steps = total_steps_ > 0 ? total_steps_ : steps_;
   if (precision_ == "high") options.matmul_precision = executor::MatmulPrecision::high;
   if (!resume_.empty()) {
     auto checkpoint = executor::Checkpoint::open(resume_);
@@ -175,8 +189,11 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
                   "the checkpoint is of step " + std::to_string(checkpoint->metadata().step) +
                       "; expected a later last step");
     }
-    options.total_steps = checkpoint->metadata().total_steps;
+    if (total_steps_ == 0) options.total_steps = checkpoint->metadata().total_steps;
     options.resume = std::move(*checkpoint);
+  }
+  if (auto ok = check_schedule(job->plan.optimizer, options.total_steps); !ok) {
+    return tl::unexpected(ok.error());
   }
   options.device_memory = device_memory_;
   const auto& batch = job->plan.batch;
@@ -340,6 +357,9 @@ void Train::add_to(Options& options) {
   options.whole_number(
       "--steps", steps_, {1, INT64_MAX},
       {"STEPS", "number of the last step, counted from 1 also after --resume", true});
+  options.whole_number("--total-steps", total_steps_, {1, INT64_MAX},
+                       {"STEPS", "length of the learning rate's schedule, also of one to resume",
+                        false, "the first run's --steps"});
   options.choice("--device", device_, {"cpu", "cuda"}, {"DEVICE", "device to train on"});
   options.choice("--matmul-precision", precision_, {"highest", "high"},
                  {"PRECISION",

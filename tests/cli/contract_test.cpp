@@ -284,6 +284,29 @@ TEST(Contract, ResumedRunEqualsTheUninterrupted) {
   }
 }
 
+TEST(Contract, AScheduleEndsWhereItEndsOrIsExtended) {
+  const Workplace place;
+  place.write("plan.toml", place.read("plan.toml") + "[optimizer]\nschedule = \"cosine\"\n");
+  const json whole = place.run_json(job("train", 2, {"--steps", "6"}));
+  place.run_json(job("train", 2, {"--steps", "4", "--save", "ended"}));
+  const Outcome refused = place.run(job("train", 2, {"--steps", "6", "--resume", "ended"}));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("schedule ends at step 4"), std::string::npos) << refused.err;
+  const Outcome first = place.run(job("train", 2, {"--steps", "6", "--total-steps", "5"}));
+  EXPECT_EQ(first.status, 2) << first.err;
+  const auto extended = job(
+      "train", 2,
+      {"--steps", "6", "--resume", "ended", "--total-steps", "6", "--export-weights", "extended"});
+  EXPECT_EQ(place.run(extended).status, 0);
+  ASSERT_EQ(place.run(job("train", 2, {"--steps", "4", "--export-weights", "before"})).status, 0);
+  EXPECT_NE(place.read("extended"), place.read("before"));
+  place.run_json(job("train", 2, {"--steps", "4", "--total-steps", "6", "--save", "part"}));
+  const json rest = place.run_json(job("train", 2, {"--steps", "6", "--resume", "part"}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(rest["steps"][i].at("loss"), whole["steps"][i + 4].at("loss"));
+  }
+}
+
 TEST(Contract, ExportedWeightsStartTheNextRun) {
   const Workplace place;
   place.run_json(job("train", 2,
