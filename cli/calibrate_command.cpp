@@ -89,6 +89,7 @@ Result<std::optional<executor::TrainingResult>> trained(const Job& job, std::int
   if (!result) return tl::unexpected(result.error());
   if (result->failure) return fail("", "", result->failure->text());
   if (result->not_finite) return fail("", "", *result->not_finite);
+  if (!result->lost.empty()) return tl::unexpected(result->lost.front());
   if (result->ran_out_of_memory || result->was_interrupted) return std::nullopt;
   return std::move(*result);
 }

@@ -125,7 +125,7 @@ std::string general_help(const CommandLine& line) {
   return text +
          "\n`foreshard COMMAND --help` lists a command's options, `foreshard --version` prints "
          "the\nversion. Exit status: 0 success, 1 failure of the run, 2 bad usage or input,\n"
-         "3 out of device memory.\n";
+         "3 out of device memory, 130 and 143 training ended by SIGINT and SIGTERM.\n";
 }
 
 }  // namespace foreshard::cli

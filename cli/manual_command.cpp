@@ -66,7 +66,8 @@ std::string options_section(const std::string& title, const std::vector<OptionIn
 constexpr const char* kExitStatus =
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nsuccess\n.TP\n.B 1\nfailure of the run\n.TP\n.B 2\nbad usage or input\n"
-    ".TP\n.B 3\nout of device memory\n";
+    ".TP\n.B 3\nout of device memory\n"
+    ".TP\n.B 130, 143\ntraining ended by SIGINT, SIGTERM\n";
 
 // The page of one command, foreshard-COMMAND(1), and that of the program, foreshard(1).
 std::string manual_page(const CommandLine::Entry& entry) {

@@ -108,16 +108,17 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
   return std::hash<std::string>{}(all);
 }
 
-// By which signal an interrupted run has ended: only some of its processes may have got it. All
-// processes together.
-int agreed_signal(executor::Transport* transport) {
-  int signal = interrupting_signal();
-  if (transport == nullptr) return signal;
+// The exit status of all processes of an interrupted run, which call it together: an output that one has
+// lost fails the run, and a signal that one has got ended it. Launchers end the others when one ends with
+// an error, so none goes before all have written theirs.
+int agreed_status(int mine, executor::Transport* transport) {
+  if (transport == nullptr) return mine;
   executor::RunControl control(transport->size());
-  for (const std::string& other : exchange(control, *transport, std::to_string(signal))) {
-    signal = std::max(signal, std::stoi(other));
+  std::vector<int> all;
+  for (const std::string& status : exchange(control, *transport, std::to_string(mine))) {
+    all.push_back(std::stoi(status));
   }
-  return signal;
+  return std::ranges::count(all, kRunFailed) > 0 ? kRunFailed : std::ranges::max(all);
 }
 
 Result<void> Train::check_options() const {
@@ -236,19 +237,24 @@ int Train::finish(const Job& job, const TrainingResult& result,
                   executor::Transport* transport) const {
   if (result.oom) std::fputs(executor::out_of_memory_text(result).c_str(), stderr);
   const std::string memory = executor::memory_json(result, transport);
-  const int signal = result.was_interrupted ? agreed_signal(transport) : 0;
+  bool is_complete = result.lost.empty();
+  for (const Error& error : result.lost) complain(error);
+  const auto note = [&is_complete](const Result<void>& done) {
+    if (done) return;
+    complain(done.error());
+    is_complete = false;
+  };
   if (transport == nullptr || transport->rank() == 0) {
-    if (auto ok = json_.write(executor::training_json(job, result, memory, trace_)); !ok) {
-      return complain(ok.error(), kRunFailed);
-    }
-    if (!json_.is_standard_output()) {
-      if (auto ok = show(executor::training_text(job, result)); !ok)
-        return complain(ok.error(), kRunFailed);
-    }
+    note(json_.write(executor::training_json(job, result, memory, trace_)));
+    if (!json_.is_standard_output()) note(show(executor::training_text(job, result)));
   }
-  if (result.not_finite) return complain({"", "", *result.not_finite}, kRunFailed);
-  if (result.ran_out_of_memory) return kOutOfMemory;
-  return result.was_interrupted ? kEndedBySignal + signal : kSuccess;
+  if (result.not_finite) complain({"", "", *result.not_finite});
+  const int signal = result.was_interrupted ? interrupting_signal() : 0;
+  const int status = result.ran_out_of_memory            ? kOutOfMemory
+                     : result.not_finite || !is_complete ? kRunFailed
+                     : signal != 0                       ? kEndedBySignal + signal
+                                                         : kSuccess;
+  return result.was_interrupted ? agreed_status(status, transport) : status;
 }
 
 tl::expected<TrainingResult, int> Train::train_here(

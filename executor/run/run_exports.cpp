@@ -84,27 +84,45 @@ class Gatherer {
   std::vector<std::vector<ParameterShard>> shards_;  // by rank and parameter
 };
 
+// What this process' part has come to where all have done theirs; else the error of one that has not.
+Result<void> agreed(RunShared& shared, const Result<void>& mine) {
+  Transport* const transport = shared.options.transport;
+  if (transport == nullptr) return mine;
+  const auto all = exchange(shared.closing, *transport, mine ? "" : mine.error().text());
+  for (std::size_t rank = 0; mine && rank < all.size(); ++rank) {
+    if (!all[rank].empty()) return fail("rank " + std::to_string(rank), "", all[rank]);
+  }
+  return mine;
+}
+
+// Where the file cannot be written the other processes' pieces are still taken.
 template <typename Local>
-Result<void> export_tensors(const ModuleTree& tree, const std::string& path,
-                            const Gatherer& gatherer, const Local& local) {
+Result<void> export_tensors(RunShared& shared, const std::string& path, const Gatherer& gatherer,
+                            const Local& local) {
+  const ModuleTree& tree = shared.job.tree;
+  Result<void> done;
   std::optional<FullTensorWriter> writer;
   if (gatherer.is_writer()) {
     auto made = FullTensorWriter::create(path, tree);
-    if (!made) return tl::unexpected(made.error());
-    writer.emplace(std::move(*made));
+    if (made) {
+      writer.emplace(std::move(*made));
+    } else {
+      done = tl::unexpected(made.error());
+    }
   }
   for (std::size_t p = 0; p < tree.parameters.size(); ++p) {
     const ParameterId id = static_cast<ParameterId>(p);
     const Pieces pieces = gatherer.gather(id, local);
-    if (!writer) continue;
+    if (!writer || !done) continue;
     const auto rows = [&](std::int64_t first, std::int64_t count, float* out) {
       for (const ShardData& piece : pieces) {
         copy_rows(piece.shard, piece.type, piece.bytes.data(), first, count, out);
       }
     };
-    if (auto ok = writer->write(id, rows); !ok) return ok;
+    done = writer->write(id, rows);
   }
-  return writer ? writer->finish() : Result<void>();
+  if (writer && done) done = writer->finish();
+  return agreed(shared, done);
 }
 
 ShardData weights_of(const RankRun& rank, const ParameterShard& shard) {
@@ -126,26 +144,21 @@ ShardData gradients_of(const RankRun& rank, const ParameterShard& shard) {
           std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
 }
 
-// After begin_checkpoint, by all processes together.
-Result<void> fill_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
-                             const TrainingResult& result, bool leads) {
-  const Job& job = shared.job;
-  const TrainingOptions& options = shared.options;
-  Transport* transport = options.transport;
-  const auto meet = [&] {
-    if (transport != nullptr) exchange(shared.closing, *transport, "");
-  };
-  meet();
+Result<void> write_shards(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks) {
   for (const auto& rank : ranks) {
     const RankPlace& place = rank->program().place;
     if (place[Group::replicate].index != 0) continue;
     const auto& shard = place[Group::shard];
-    auto ok = write_checkpoint_shard(options.save, job.tree, shard.index, shard.size,
+    auto ok = write_checkpoint_shard(shared.options.save, shared.job.tree, shard.index, shard.size,
                                      rank->state().checkpoint_values(rank->memory()));
-    if (!ok) return abandon_checkpoint(options.save), ok;
+    if (!ok) return ok;
   }
-  meet();
-  if (!leads) return {};
+  return {};
+}
+
+CheckpointMetadata metadata_of(const RunShared& shared, const TrainingResult& result) {
+  const Job& job = shared.job;
+  const TrainingOptions& options = shared.options;
   const std::int64_t done = static_cast<std::int64_t>(result.steps.size());
   CheckpointMetadata metadata;
   metadata.step = shared.first_step - 1 + done;
@@ -158,42 +171,60 @@ Result<void> fill_checkpoint(RunShared& shared, const std::vector<std::unique_pt
   metadata.data = options.data;
   metadata.plan = to_toml(job.plan);
   metadata.model = to_json(job.model);
-  return commit_checkpoint(options.save, metadata);
+  return metadata;
 }
 
 Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
                              const TrainingResult& result) {
-  const TrainingOptions& options = shared.options;
-  const bool leads = options.transport == nullptr || options.transport->rank() == 0;
-  if (leads) {
-    if (auto ok = begin_checkpoint(options.save); !ok) return ok;
-  }
+  const std::string& path = shared.options.save;
+  const bool leads = ranks[0]->rank() == 0;
   try {
-    return fill_checkpoint(shared, ranks, result, leads);
+    auto begun = agreed(shared, leads ? begin_checkpoint(path) : Result<void>());
+    if (!begun) return begun;
+    auto written = agreed(shared, write_shards(shared, ranks));
+    if (!written) {
+      if (leads) abandon_checkpoint(path);
+      return written;
+    }
+    return agreed(shared, leads ? commit_checkpoint(path, metadata_of(shared, result)) : written);
   } catch (const Aborted&) {
-    if (leads) abandon_checkpoint(options.save);  // another process could not do its part
+    if (leads) abandon_checkpoint(path);  // another process is gone
     throw;
   }
 }
 
 }  // namespace
 
-Result<void> write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
-                           const TrainingResult& result) {
+std::vector<Error> write_outputs(RunShared& shared,
+                                 const std::vector<std::unique_ptr<RankRun>>& ranks,
+                                 const TrainingResult& result) {
   const TrainingOptions& options = shared.options;
-  const ModuleTree& tree = shared.job.tree;
-  const Gatherer gatherer(shared, ranks);
-  if (!options.export_gradients.empty() && !result.steps.empty()) {
-    auto ok = export_tensors(tree, options.export_gradients, gatherer, gradients_of);
-    if (!ok) return ok;
-  }
-  if (!options.export_weights.empty()) {
-    auto ok = export_tensors(tree, options.export_weights, gatherer, weights_of);
-    if (!ok) return ok;
-  }
+  std::vector<Error> lost;
+  const auto note = [&lost](const Result<void>& done) {
+    if (!done) lost.push_back(done.error());
+  };
   // Before the first step there are no optimizer states, and nothing that would be lost.
-  if (!options.save.empty() && !result.steps.empty()) return save_checkpoint(shared, ranks, result);
-  return {};
+  if (!options.save.empty() && !result.steps.empty()) note(save_checkpoint(shared, ranks, result));
+  const Gatherer gatherer(shared, ranks);
+  if (!options.export_weights.empty()) {
+    note(export_tensors(shared, options.export_weights, gatherer, weights_of));
+  }
+  if (!options.export_gradients.empty() && !result.steps.empty()) {
+    note(export_tensors(shared, options.export_gradients, gatherer, gradients_of));
+  }
+  return lost;
+}
+
+Result<void> close_recording(RunShared& shared, std::unique_ptr<profiler::Recorder> recorder,
+                             const std::string& reason) {
+  const TrainingOptions& options = shared.options;
+  const auto own = recorder->close(reason);
+  recorder.reset();
+  auto closed = agreed(shared, own ? Result<void>() : tl::unexpected(own.error()));
+  if (!closed || options.transport == nullptr) return closed;
+  const bool leads = options.transport->rank() == 0;
+  return agreed(shared, leads ? traces::merge_parts(options.trace, options.transport->size())
+                              : Result<void>());
 }
 
 }  // namespace foreshard::executor

@@ -10,8 +10,16 @@
 
 namespace foreshard::executor {
 
-// Everything the options name. All processes call it together; throws Aborted where one is lost.
-Result<void> write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
-                           const TrainingResult& result);
+// The checkpoint, then the weights and gradients that the options name: each on its own, so that one
+// that cannot be written costs no other. What could not be written, the same in all processes, which call
+// it together; throws Aborted where one is lost.
+std::vector<Error> write_outputs(RunShared& shared,
+                                 const std::vector<std::unique_ptr<RankRun>>& ranks,
+                                 const TrainingResult& result);
+
+// Ends the recordings of all processes, which become one file. `reason`: why the run ended early, or
+// empty. Likewise by all together.
+Result<void> close_recording(RunShared& shared, std::unique_ptr<profiler::Recorder> recorder,
+                             const std::string& reason);
 
 }  // namespace foreshard::executor

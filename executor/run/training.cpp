@@ -92,15 +92,6 @@ traces::RunDescription describe_run(const Job& job, const RankProgram& program,
   return run;
 }
 
-// Processes record into files of their own, which become one.
-Result<void> merge_recordings(RunShared& shared) {
-  const TrainingOptions& options = shared.options;
-  if (options.transport == nullptr || options.trace.empty()) return {};
-  exchange(shared.closing, *options.transport, "");
-  if (options.transport->rank() != 0) return {};
-  return traces::merge_parts(options.trace, options.transport->size());
-}
-
 OomReport describe_oom(const RankRun& rank, const OutOfMemoryPoint& point,
                        std::int64_t first_step) {
   const std::int64_t relative = point.step == 0 ? 0 : point.step - first_step + 1;
@@ -133,9 +124,9 @@ void run_ranks(RunShared& shared, Ranks& ranks, std::vector<const WaitSource*> s
   for (auto& rank : ranks) rank->stop_streams();
 }
 
-// Closes the recording and writes what is asked for, together with the other processes.
-Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
-                       std::unique_ptr<profiler::Recorder> recorder, TrainingResult& result) {
+// Writes what is asked for and closes the recording, together with the other processes.
+void close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
+               std::unique_ptr<profiler::Recorder> recorder, TrainingResult& result) {
   const TrainingOptions& options = shared.options;
   OutOfMemoryAgreement& memory = shared.agreements.memory;
   std::optional<Watchdog> watchdog;
@@ -160,6 +151,7 @@ Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
   if (!result.failure && !result.ran_out_of_memory) {
     try {
       result.not_finite = find_non_finite(shared, ranks);
+      if (!result.not_finite) result.lost = write_outputs(shared, ranks, result);
     } catch (const Aborted&) {
       result.failure = shared.closing.failure();
     }
@@ -173,13 +165,12 @@ Result<void> close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
                                : result.not_finite      ? *result.not_finite
                                : result.was_interrupted ? "interrupted"
                                                         : "";
-    if (auto closed = recorder->close(reason); !closed) return tl::unexpected(closed.error());
-    recorder.reset();
+    if (result.failure) {  // nobody is there to be met
+      recorder->close(reason);
+    } else if (auto closed = close_recording(shared, std::move(recorder), reason); !closed) {
+      result.lost.push_back(closed.error());
+    }
   }
-  if (result.failure) return {};
-  if (auto ok = merge_recordings(shared); !ok) return ok;
-  if (result.ran_out_of_memory || result.not_finite) return {};
-  return write_outputs(shared, ranks, result);
 }
 
 }  // namespace
@@ -253,8 +244,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   result.was_interrupted =
       shared.agreements.last_step.is_asked() && std::ssize(result.steps) < steps;
   try {
-    auto ok = close_run(shared, ranks, heartbeat.get(), std::move(recorder), result);
-    if (!ok) return tl::unexpected(ok.error());
+    close_run(shared, ranks, heartbeat.get(), std::move(recorder), result);
   } catch (const Aborted&) {
     result.failure = shared.closing.failure();
   }

@@ -89,14 +89,15 @@ struct TrainingResult {
   std::optional<Failure> failure;
   // What ended the run for not being finite; nothing has been written of it then.
   std::optional<std::string> not_finite;
+  std::vector<Error> lost;  // outputs that could not be written
   bool was_interrupted = false;
   bool tuned_products = false;
   std::vector<std::string> warnings;  // that came up in this process
   std::optional<GraphReport> graphs;  // of rank 0, or of this process'; where they are asked for
 };
 
-// Everything a user can cause (files that cannot be written) is an error; what happens in the run is
-// in the result.
+// What a user can cause before the first step is an error; what happens in the run and after it is in the
+// result.
 Result<TrainingResult> train(const Job& job, const TokenData& data, const WeightSource& weights,
                              const TrainingOptions& options);
 

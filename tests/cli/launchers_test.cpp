@@ -135,27 +135,30 @@ TEST_F(Launchers, ARunThatDivergesEndsAndReplacesNoCheckpoint) {
 
 // One process gets the signal; all end with the same step and with its status, and leave a checkpoint.
 TEST_F(Launchers, AnInterruptedRunTellsByItsStatus) {
-  const std::string port = std::to_string(free_port());
   const std::string train =
       "\"$FORESHARD\" train --model model --plan plan.toml --ranks 2 --steps 1000000 ";
-  const std::string wait = "until grep -q loss err; do sleep 0.01; done; ";
+  // A run claims its outputs when everything is ready to begin.
+  const std::string wait =
+      "until [ -e saved.foreshard-lock ]; do sleep 0.01; done; sleep 0.5; kill -";
+  const auto expect_end = [&](const std::string& line, int status) {
+    const Outcome outcome = place.shell(line);
+    EXPECT_EQ(outcome.status, status) << line << outcome.err;
+    EXPECT_EQ(report("out.json").at("interrupted"), true);
+    EXPECT_TRUE(std::filesystem::exists(place.path("saved/index.json"))) << line;
+    std::filesystem::remove_all(place.path("saved"));
+    std::filesystem::remove(place.path("out.json"));
+  };
   for (const auto& [signal, status] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
-    const Outcome threads =
-        place.shell("set -m; rm -f err; " + train +
-                    "--save threads --json threads.json 2> err & run=$!; sleep 0.05; " + wait +
-                    "kill -" + signal + " $run; wait $run");
-    EXPECT_EQ(threads.status, status) << threads.err;
-    EXPECT_EQ(report("threads.json").at("interrupted"), true);
-    EXPECT_TRUE(std::filesystem::exists(place.path("threads/index.json")));
-    const Outcome processes = place.shell(
-        "set -m; rm -f err; export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 LOCAL_RANK=0 MASTER_PORT=" +
-        port + "; set -- --save tcp --json tcp.json; RANK=0 " + train +
-        "\"$@\" 2> err & zero=$!; RANK=1 LOCAL_RANK=1 " + train +
-        "\"$@\" 2> one.err & one=$!; sleep 0.05; " + wait + "kill -" + signal +
-        " $one; wait $zero; status=$?; wait $one; test $? = $status && exit $status");
-    EXPECT_EQ(processes.status, status) << place.read("err") << place.read("one.err");
-    EXPECT_EQ(report("tcp.json").at("interrupted"), true);
-    EXPECT_TRUE(std::filesystem::exists(place.path("tcp/index.json")));
+    expect_end(
+        train + "--save saved --json out.json & run=$!; " + wait + signal + " $run; wait $run",
+        status);
+    expect_end(
+        "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(free_port()) +
+            "; set -- --save saved --json out.json; RANK=0 LOCAL_RANK=0 " + train +
+            "\"$@\" & zero=$!; RANK=1 LOCAL_RANK=1 " + train + "\"$@\" & one=$!; " + wait + signal +
+            " $one; wait $zero; status=$?; wait $one; test $? = $status || exit 99; "
+            "exit $status",
+        status);
   }
   EXPECT_EQ(place.run_json(job("train", 2, {"--steps", "1"})).at("interrupted"), false);
 }

@@ -1,6 +1,7 @@
 // What the program leaves on the disk and on standard output when there is no room, and where links
 // were planted.
 #include <fstream>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -37,6 +38,48 @@ TEST(OutputFiles, AFullDiskLeavesTheOldFileAndIsAFailure) {
     EXPECT_EQ(read_file(place.path("out").string()), "old") << command;
     EXPECT_EQ(place.files(), before) << command;
   }
+}
+
+// Trains with each of the outputs, and with all; a file longer than the checkpoint's longest cannot be
+// written.
+void expect_checkpoint_alone(int ranks, int steps,
+                             const std::vector<std::pair<std::string, std::string>>& outputs) {
+  const Workplace place;
+  const std::string train = "\"$FORESHARD\" train --model model --plan plan.toml --quiet --ranks " +
+                            std::to_string(ranks) + " --threads-per-rank 1 --steps " +
+                            std::to_string(steps) + " ";
+  ASSERT_EQ(place.shell(train + "--save first").status, 0);
+  std::uintmax_t longest = 0;
+  for (const auto& file : std::filesystem::directory_iterator(place.path("first"))) {
+    longest = std::max(longest, file.file_size());
+  }
+  const auto expect_lost = [&](std::span<const std::pair<std::string, std::string>> lost) {
+    std::string flags;
+    for (const auto& [flag, name] : lost) flags += flag + " " + name + " ";
+    // A block is 512 bytes; standard error is a pipe, which has no such limit.
+    const Outcome outcome =
+        place.shell("{ (ulimit -f " + std::to_string(longest / 512 + 1) + "; " + train +
+                    "--save saved " + flags + ") 2>&1; echo $? >&3; } 3>status | cat");
+    EXPECT_EQ(place.read("status"), "1\n") << flags << outcome.out;
+    for (const auto& [flag, name] : lost) {
+      EXPECT_NE(outcome.out.find("error: " + name), std::string::npos) << name << outcome.out;
+      if (flag == "--trace") continue;  // what was recorded until then stays
+      EXPECT_FALSE(std::filesystem::exists(place.path(name))) << name;
+    }
+    EXPECT_TRUE(place.read("saved/index.json") == place.read("first/index.json"))
+        << flags << outcome.out;
+    std::filesystem::remove_all(place.path("saved"));
+  };
+  for (const auto& output : outputs) expect_lost({&output, 1});
+  if (outputs.size() > 1) expect_lost(outputs);
+}
+
+TEST(OutputFiles, WhatCannotBeWrittenCostsNoCheckpoint) {
+  expect_checkpoint_alone(2, 60, {{"--trace", "out.fst"}});
+  expect_checkpoint_alone(8, 200,
+                          {{"--export-weights", "weights.out"},
+                           {"--export-gradients", "gradients.out"},
+                           {"--json", "out.json"}});
 }
 
 TEST(OutputFiles, TablesAppearWhole) {

@@ -205,7 +205,7 @@ TEST_F(Processes, InterruptOfOneEndsAll) {
       "while [ ! -e t.fst ]; do sleep 0.05; done; sleep 0.5; kill -INT $!; wait $!";
   const Outcome outcome =
       place.run_processes(3, job("train", 3, outputs), {"sh", "-c", interrupts_itself, "sh"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 130) << outcome.err;
   expect_whole_outputs(3);
 }
 
@@ -217,7 +217,7 @@ TEST_F(Processes, InterruptOfAllEndsAll) {
       "sleep 0.$((5 + OMPI_COMM_WORLD_RANK)); kill -TERM $!; wait $!";
   const Outcome outcome =
       place.run_processes(3, job("train", 3, outputs), {"sh", "-c", interrupts_itself, "sh"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 143) << outcome.err;
   expect_whole_outputs(3);
 }
 
