@@ -67,6 +67,11 @@ class Train : public Command {
 
  private:
   Result<void> check_options() const;
+  Result<std::optional<executor::Checkpoint>> open_checkpoint() const;
+  Result<void> check_continues(const executor::RunState& now,
+                               const executor::Checkpoint& checkpoint) const;
+  Result<executor::TokenData> load_data(const Job& job,
+                                        const std::optional<executor::Checkpoint>& before) const;
   Result<void> check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const;
   Result<Inputs> load_inputs(const DeviceTraits& own_device) const;
   // `claims` are to be on what is saved and recorded, in the process that makes it. The error is an exit
@@ -80,8 +85,8 @@ class Train : public Command {
   QuestionOptions question_;
   AttentionChoice attention_;
   JsonOutput json_;
-  std::int64_t steps_ = 0, seed_ = 0;
-  std::int64_t total_steps_ = 0;  // 0: not given
+  std::int64_t steps_ = 0;
+  std::int64_t seed_ = -1, total_steps_ = 0;  // not given
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
               init_, resume_, save_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
@@ -102,7 +107,7 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
   }
   for (const std::int64_t number :
        {static_cast<std::int64_t>(options.seed), options.steps, options.total_steps,
-        options.resume ? options.resume->metadata().step : 0}) {
+        options.resume ? options.resume->state().step : 0}) {
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
@@ -147,6 +152,62 @@ Result<void> Train::check_options() const {
   return json_.check();
 }
 
+Result<std::optional<executor::Checkpoint>> Train::open_checkpoint() const {
+  if (resume_.empty()) return std::nullopt;
+  if (!init_.empty()) {
+    return fail("", "--init",
+                "cannot be given beside --resume: the weights are the checkpoint's; expected one "
+                "of them");
+  }
+  auto checkpoint = executor::Checkpoint::open(resume_);
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  if (checkpoint->state().step >= steps_) {
+    return fail(resume_, "--steps",
+                "the checkpoint is of step " + std::to_string(checkpoint->state().step) +
+                    "; expected a later last step");
+  }
+  return std::move(*checkpoint);
+}
+
+// What is asked otherwise than by the run before is said, line by line.
+Result<void> Train::check_continues(const executor::RunState& now,
+                                    const executor::Checkpoint& checkpoint) const {
+  const executor::RunState& before = checkpoint.state();
+  const auto found = differences(before, now, checkpoint.index_file());
+  if (!found) return tl::unexpected(found.error());
+  const bool is_known = before.data.tokens > 0;
+  if (is_known && before.data.path == now.data.path && !before.data.has_same_tokens(now.data)) {
+    return fail(now.data.path, "",
+                "has other tokens than those that the checkpoint was trained with (" +
+                    std::to_string(now.data.tokens) + ", then " +
+                    std::to_string(before.data.tokens) +
+                    "); expected the same, or a file of another name to go on with");
+  }
+  for (const executor::RunDifference& difference : *found) {
+    warn("not as in the checkpoint: " + difference.text());
+  }
+  return {};
+}
+
+// The samples that are left are looked at before the run, unless they are very many.
+Result<executor::TokenData> Train::load_data(
+    const Job& job, const std::optional<executor::Checkpoint>& before) const {
+  const BatchPlan& batch = job.plan.batch;
+  const std::string& path = data_.empty() && before ? before->state().data.path : data_;
+  if (path.empty()) {
+    return executor::TokenData::shipped_text(job.model.vocabulary, batch.sequence);
+  }
+  const std::int64_t steps_done = before ? before->state().step : 0;
+  const std::int64_t samples_done = before ? before->state().samples : 0;
+  const std::int64_t steps_left = steps_ - steps_done;
+  constexpr std::int64_t kAll = 0, kVeryMany = 1'000'000;
+  const std::int64_t samples =
+      steps_left > kVeryMany
+          ? kAll
+          : samples_done + steps_left * batch.accumulation * batch.micro_batch * job.ranks;
+  return executor::TokenData::open(path, job.model.vocabulary, batch.sequence, samples);
+}
+
 // Behind its end a schedule's rate is zero, and steps would change nothing. A decay whose length the plan
 // states is the plan's own affair.
 Result<void> Train::check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const {
@@ -160,8 +221,17 @@ Result<void> Train::check_schedule(const OptimizerPlan& optimizer, std::int64_t 
 
 Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
-  auto asked =
-      question_.load([&](const auto&, const auto&) { return Result<DeviceTraits>(own_device); });
+  auto checkpoint = open_checkpoint();
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  const auto& before = *checkpoint;
+  std::optional<ConvertedPlan> stored_plan;
+  if (before) {
+    auto parsed = parse_any_plan(before->state().plan, before->index_file());
+    if (!parsed) return tl::unexpected(parsed.error());
+    stored_plan = std::move(*parsed);
+  }
+  auto asked = question_.load(
+      [&](const auto&, const auto&) { return Result<DeviceTraits>(own_device); }, stored_plan);
   if (!asked) return tl::unexpected(asked.error());
   Job* const job = &asked->job;
   if (job->plan.operators != OperatorSetName::foreshard) {
@@ -175,41 +245,27 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   }
   TrainingOptions options;
   options.steps = steps_;
-  options.seed = static_cast<std::uint64_t>(seed_);
-  options.data = data_;
-  options.total_steps = total_steps_ > 0 ? total_steps_ : steps_;
+  options.seed = seed_ >= 0 ? static_cast<std::uint64_t>(seed_) : before ? before->state().seed : 0;
+  options.total_steps = total_steps_ > 0 ? total_steps_
+                        : before         ? before->state().total_steps
+                                         : steps_;
   if (precision_ == "high") options.matmul_precision = executor::MatmulPrecision::high;
-  if (!resume_.empty()) {
-    auto checkpoint = executor::Checkpoint::open(resume_);
-    if (!checkpoint) return tl::unexpected(checkpoint.error());
-    if (auto ok = checkpoint->check_model(job->model, job->tree); !ok)
+  if (before) {
+    if (auto ok = before->check_model(job->model, job->tree); !ok)
       return tl::unexpected(ok.error());
-    if (auto ok = checkpoint->check_plan(job->plan); !ok) return tl::unexpected(ok.error());
-    if (checkpoint->metadata().step >= steps_) {
-      return fail(resume_, "--steps",
-                  "the checkpoint is of step " + std::to_string(checkpoint->metadata().step) +
-                      "; expected a later last step");
-    }
-    if (total_steps_ == 0) options.total_steps = checkpoint->metadata().total_steps;
-    options.resume = std::move(*checkpoint);
+    if (auto ok = before->check_plan(job->plan); !ok) return tl::unexpected(ok.error());
   }
   if (auto ok = check_schedule(job->plan.optimizer, options.total_steps); !ok) {
     return tl::unexpected(ok.error());
   }
   options.device_memory = device_memory_;
-  const auto& batch = job->plan.batch;
-  // Samples whose tokens are looked at before the run; 0: all.
-  const auto before = options.resume ? options.resume->metadata() : executor::CheckpointMetadata{};
-  const std::int64_t steps_left = steps_ - before.step;
-  const std::int64_t samples =
-      steps_left > 1'000'000
-          ? 0
-          : before.samples + steps_left * batch.accumulation * batch.micro_batch * job->ranks;
-  auto data =
-      data_.empty()
-          ? executor::TokenData::shipped_text(job->model.vocabulary, batch.sequence)
-          : executor::TokenData::open(data_, job->model.vocabulary, batch.sequence, samples);
+  auto data = load_data(*job, before);
   if (!data) return tl::unexpected(data.error());
+  options.resume = before;
+  if (before) {
+    auto ok = check_continues(initial_state(*job, *data, options), *before);
+    if (!ok) return tl::unexpected(ok.error());
+  }
   auto weights =
       init_.empty()
           ? Result<executor::WeightSource>(executor::WeightSource::drawn(job->model, options.seed))
@@ -386,17 +442,21 @@ void Train::add_to(Options& options) {
                "quickest (with --device cuda)");
   options.input("--data", data_,
                 {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
-                 "a short text that is built in"});
+                 "the checkpoint's, else a short text that is built in"});
   options.input("--init", init_,
                 {"FILE", "initial weights: safetensors, or the index of several", false, "random"});
-  options.whole_number("--seed", seed_, {0, INT64_MAX}, {"SEED", "seed of random weights"});
+  options.whole_number("--seed", seed_, {0, INT64_MAX},
+                       {"SEED", "seed of random weights", false, "the checkpoint's, else 0"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory limit of each rank, such as 2GiB", false, "none"});
   options.whole_number("--threads-per-rank", threads_, {1, 1024},
                        {"THREADS", "threads of each rank's kernels", false, "cores / ranks"});
   options.number("--hang-timeout", hang_timeout_, 1e6,
                  {"SECONDS", "abort after SECONDS without progress"});
-  options.folder("--resume", resume_, {"DIR", "checkpoint to continue from"});
+  options.folder("--resume", resume_,
+                 {"DIR",
+                  "checkpoint to continue from, with its plan, data and seed where these are not "
+                  "given"});
   options.folder("--save", save_, {"DIR", "write a checkpoint at the end"});
   options.output("--export-weights", export_weights_,
                  {"FILE", "write the final weights as fp32 safetensors"});

@@ -123,7 +123,7 @@ void QuestionOptions::add_costs_to(Options& options) {
   options.input("--costs", said.costs, {"COSTS", "cost file that `foreshard fit` wrote"});
 }
 
-Result<Asked> QuestionOptions::asked() const {
+Result<Asked> QuestionOptions::asked(const std::optional<ConvertedPlan>& otherwise) const {
   Asked asked;
   if (!question.empty()) {
     auto stored = stored_question(question);
@@ -133,6 +133,7 @@ Result<Asked> QuestionOptions::asked() const {
   overlay(asked, said);
   if (auto ok = check_is_whole(asked); !ok) return tl::unexpected(ok.error());
   if (!operators.empty()) asked.operators = operators_named(operators);
+  if (plan.empty() && otherwise) asked.plan = *otherwise;
   if (plan.empty()) return asked;
   auto file = read_any_plan(plan, asked.ranks);
   if (!file) return tl::unexpected(file.error());
@@ -141,8 +142,9 @@ Result<Asked> QuestionOptions::asked() const {
   return asked;
 }
 
-Result<AskedJob> QuestionOptions::load(const OwnDevice& own_device) const {
-  auto asked = this->asked();
+Result<AskedJob> QuestionOptions::load(const OwnDevice& own_device,
+                                       const std::optional<ConvertedPlan>& otherwise) const {
+  auto asked = this->asked(otherwise);
   if (!asked) return tl::unexpected(asked.error());
   std::optional<simulator::CostTable> costs;
   RecordedBy recorded;

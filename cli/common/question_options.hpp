@@ -34,10 +34,12 @@ struct QuestionOptions {
   void add_device_to(Options& options);
   void add_costs_to(Options& options);
 
-  Result<AskedJob> load(const OwnDevice& own_device) const;
+  // `otherwise`: the plan where --plan is not given; nothing: that of --question, or each key's default.
+  Result<AskedJob> load(const OwnDevice& own_device,
+                        const std::optional<ConvertedPlan>& otherwise = std::nullopt) const;
 
  private:
-  Result<Asked> asked() const;
+  Result<Asked> asked(const std::optional<ConvertedPlan>& otherwise) const;
 };
 
 }  // namespace foreshard::cli

@@ -89,20 +89,24 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
   return checkpoint;
 }
 
-const CheckpointMetadata& Checkpoint::metadata() const {
-  return contents_->index.metadata;
+const RunState& Checkpoint::state() const {
+  return contents_->index.state;
+}
+
+const std::string& Checkpoint::index_file() const {
+  return contents_->index_file;
 }
 
 Result<void> Checkpoint::check_model(const LlamaConfig& config, const ModuleTree& tree) const {
   const auto& file = contents_->index_file;
-  auto stored = parse_llama_config(metadata().model, file);
+  auto stored = parse_llama_config(state().model, file);
   if (!stored) return fail(file, "model", "is damaged: " + stored.error().text());
   LlamaConfig wanted = config;
   wanted.name = stored->name;  // one model may be called by several names
   if (*stored != wanted) {
     return fail(file, "model",
                 "belongs to another model, with " +
-                    differing_member(metadata().model, to_json(wanted)) +
+                    differing_member(state().model, to_json(wanted)) +
                     "; expected a checkpoint of the model being trained");
   }
   for (const auto& p : tree.parameters) {
@@ -133,7 +137,7 @@ Result<void> Checkpoint::check_plan(const Plan& plan) const {
   const auto text = [](ValueRole role) { return std::string(executor::name(role)); };
   const std::string parameter = text(ValueRole::parameter);
   std::map<std::string, DType> wanted = {{parameter, plan.precision.storage}};
-  if (is_adamw && metadata().step > 0) {
+  if (is_adamw && state().step > 0) {
     for (const ValueRole state : {ValueRole::exp_avg, ValueRole::exp_avg_sq}) {
       wanted[text(state)] = plan.precision.optimizer_state;
     }

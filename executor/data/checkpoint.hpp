@@ -2,13 +2,13 @@
 //
 // A checkpoint is a folder: one safetensors file per shard of the model ("shard-00000-of-00004
 // .safetensors", tensors "parameter/NAME", "exp_avg/NAME", ... in the dtypes they have in memory)
-// and "index.json" (metadata of the run; for every parameter its shape and which file holds which
+// and "index.json" (the state of the run; for every parameter its shape and which file holds which
 // part). Under hybrid sharding the ranks of one replica group write; the others hold the same.
 //
 // Writing takes three calls, with all ranks in agreement between them:
 //   one rank      begin_checkpoint(path)               makes PATH.foreshard-writing
 //   each writer   write_checkpoint_shard(path, ...)    its file, on the disk when the call returns
-//   one rank      commit_checkpoint(path, metadata)       checks the files, writes the index, renames
+//   one rank      commit_checkpoint(path, state)          checks the files, writes the index, renames
 // A crash at any moment leaves the previous checkpoint or the new one readable under PATH.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "executor/data/run_state.hpp"
 #include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
 #include "models/llama/llama_config.hpp"
@@ -28,18 +29,6 @@
 #include "models/program/step_program.hpp"
 
 namespace foreshard::executor {
-
-struct CheckpointMetadata {
-  std::int64_t step = 0;         // the last one completed
-  std::int64_t total_steps = 0;  // the schedule's length, settled in the first run
-  std::uint64_t seed = 0;
-  std::int64_t samples = 0;  // read by all ranks together so far
-  int ranks = 1;
-  int nodes = 0;
-  std::string data;   // path of the token file; empty for the shipped text
-  std::string plan;   // TOML, every key written out
-  std::string model;  // config.json
-};
 
 // What a tensor is to its parameter.
 enum class ValueRole : std::uint8_t { parameter, exp_avg, exp_avg_sq };
@@ -61,7 +50,7 @@ Result<void> check_checkpoint_target(const std::string& path);
 Result<void> begin_checkpoint(const std::string& path);
 Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& tree, int shard,
                                     int shards, const std::vector<CheckpointValue>& values);
-Result<void> commit_checkpoint(const std::string& path, const CheckpointMetadata& metadata);
+Result<void> commit_checkpoint(const std::string& path, const RunState& state);
 
 // Removes what begin_checkpoint and the writers left, after a failure.
 void abandon_checkpoint(const std::string& path);
@@ -73,7 +62,8 @@ class Checkpoint {
   // Reads the index and checks every file's header against it.
   static Result<Checkpoint> open(const std::string& path);
 
-  const CheckpointMetadata& metadata() const;
+  const RunState& state() const;
+  const std::string& index_file() const;  // where that is stored
 
   // Fails unless the checkpoint is of this model: same config, and every parameter in its shape.
   Result<void> check_model(const LlamaConfig& config, const ModuleTree& tree) const;

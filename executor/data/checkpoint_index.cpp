@@ -183,20 +183,22 @@ bool is_covered(const CheckpointParameter& p) {
 }  // namespace
 
 std::string to_json(const CheckpointIndex& index) {
-  const auto& metadata = index.metadata;
+  const RunState& state = index.state;
   ordered_json parameters = ordered_json::array();
   for (const auto& parameter : index.parameters) parameters.push_back(parameter_json(parameter));
   const ordered_json object = {{"format", kFormat},
                                {"version", kVersion},
-                               {"step", metadata.step},
-                               {"total_steps", metadata.total_steps},
-                               {"seed", metadata.seed},
-                               {"samples", metadata.samples},
-                               {"ranks", metadata.ranks},
-                               {"nodes", metadata.nodes},
-                               {"data", metadata.data},
-                               {"plan", metadata.plan},
-                               {"model", metadata.model},
+                               {"step", state.step},
+                               {"total_steps", state.total_steps},
+                               {"seed", state.seed},
+                               {"samples", state.samples},
+                               {"ranks", state.ranks},
+                               {"nodes", state.nodes},
+                               {"data", state.data.path},
+                               {"data_tokens", state.data.tokens},
+                               {"data_fingerprint", state.data.fingerprint},
+                               {"plan", state.plan},
+                               {"model", state.model},
                                {"files", index.files},
                                {"parameters", std::move(parameters)}};
   return json_text(object, 1) + "\n";
@@ -215,15 +217,19 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
                 "is " + std::to_string(version) + "; expected " + std::to_string(kVersion));
   }
   CheckpointIndex index;
-  index.metadata.step = reader.natural("step");
-  index.metadata.total_steps = reader.natural("total_steps");
-  index.metadata.seed = reader.bits("seed");
-  index.metadata.samples = reader.natural("samples");
-  index.metadata.ranks = reader.small("ranks");
-  index.metadata.nodes = reader.small("nodes");
-  index.metadata.data = reader.text("data");
-  index.metadata.plan = reader.text("plan");
-  index.metadata.model = reader.text("model");
+  index.state.step = reader.natural("step");
+  index.state.total_steps = reader.natural("total_steps");
+  index.state.seed = reader.bits("seed");
+  index.state.samples = reader.natural("samples");
+  index.state.ranks = reader.small("ranks");
+  index.state.nodes = reader.small("nodes");
+  index.state.data.path = reader.text("data");
+  if (object.contains("data_tokens")) {
+    index.state.data.tokens = reader.natural("data_tokens");
+    index.state.data.fingerprint = reader.bits("data_fingerprint");
+  }
+  index.state.plan = reader.text("plan");
+  index.state.model = reader.text("model");
   index.files = reader.small("files");
   const auto& list = reader.member("parameters", json::value_t::array);
   if (reader.bad()) return fail(file, *reader.bad(), "is missing or damaged");

@@ -1,4 +1,4 @@
-// What a checkpoint's index.json contains: metadata of the run, and for every parameter its shape, the
+// What a checkpoint's index.json contains: the state of the run, and for every parameter its shape, the
 // dtype of each of its values, and which file holds which part of it.
 //
 //   {"format": "foreshard-checkpoint", "version": 1, "step": 40, ..., "files": 2,
@@ -34,7 +34,7 @@ struct CheckpointParameter {
 };
 
 struct CheckpointIndex {
-  CheckpointMetadata metadata;
+  RunState state;
   int files = 0;
   std::vector<CheckpointParameter> parameters;
 };

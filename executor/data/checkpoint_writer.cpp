@@ -51,10 +51,9 @@ int shards_in(const std::string& folder) {
   return 0;
 }
 
-Result<CheckpointIndex> index_of_files(const std::string& folder,
-                                       const CheckpointMetadata& metadata) {
+Result<CheckpointIndex> index_of_files(const std::string& folder, const RunState& state) {
   CheckpointIndex index;
-  index.metadata = metadata;
+  index.state = state;
   index.files = shards_in(folder);
   if (index.files == 0)
     return fail(folder, "", "contains no shard; expected a file from every writer");
@@ -140,9 +139,9 @@ Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& t
 
 namespace {
 
-Result<void> commit(const std::string& path, const CheckpointMetadata& metadata) {
+Result<void> commit(const std::string& path, const RunState& state) {
   const auto writing = writing_path(path);
-  const auto index = index_of_files(writing, metadata);
+  const auto index = index_of_files(writing, state);
   if (!index) return tl::unexpected(index.error());
   if (auto done = write_atomically(index_path(writing), to_json(*index)); !done) return done;
   // What cannot be read back must not replace what can.
@@ -154,9 +153,9 @@ Result<void> commit(const std::string& path, const CheckpointMetadata& metadata)
 
 }  // namespace
 
-Result<void> commit_checkpoint(const std::string& given, const CheckpointMetadata& metadata) {
+Result<void> commit_checkpoint(const std::string& given, const RunState& state) {
   const auto path = plain_path(given);
-  auto done = commit(path, metadata);
+  auto done = commit(path, state);
   if (!done) abandon_checkpoint(path);
   return done;
 }

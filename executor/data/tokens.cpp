@@ -10,6 +10,7 @@
 
 #include "executor/data/npy.hpp"
 #include "executor/data/shipped_text.hpp"
+#include "models/plan/plan.hpp"
 
 namespace foreshard::executor {
 
@@ -54,6 +55,22 @@ std::int64_t sample_number(const BatchPosition& at, const SampleOrder& order, st
   return order.samples_done + at.rank + at.world * (micro_steps * at.micro_batch + index);
 }
 
+Result<SampleOrder> order_behind(const RunState& before, const TokenData& data) {
+  const auto plan = parse_plan(before.plan, "the plan");
+  if (!plan) return tl::unexpected(plan.error());
+  SampleOrder order{before.step, before.samples};
+  if (before.data.tokens > 0 && !before.data.has_same_tokens(data.identity())) {
+    order.samples_done = 0;
+    return order;
+  }
+  const std::int64_t sequence = plan->batch.sequence;
+  if (sequence == data.sequence()) return order;
+  const std::int64_t samples = std::max<std::int64_t>(1, (data.tokens() - 1) / sequence);
+  const std::int64_t epochs = before.samples / samples, in_epoch = before.samples % samples;
+  order.samples_done = epochs * data.samples() + in_epoch * sequence / data.sequence();
+  return order;
+}
+
 Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabulary,
                                   std::int64_t sequence, std::int64_t samples_needed) {
   const std::string extension = std::filesystem::path(path).extension().string();
@@ -66,6 +83,7 @@ Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabula
   TokenData data;
   data.file_ = std::move(*file);
   data.name_ = path;
+  data.path_ = std::filesystem::absolute(path).lexically_normal().string();
   data.vocabulary_ = vocabulary;
   data.sequence_ = sequence;
   const auto bytes = data.file_.bytes();
@@ -123,6 +141,21 @@ Result<TokenData> TokenData::finish(TokenData data, std::int64_t samples_needed)
                     std::to_string(data.vocabulary_));
   }
   return data;
+}
+
+// FNV-1a over blocks of tokens that are spread evenly over all of them.
+DataIdentity TokenData::identity() const {
+  constexpr std::int64_t kBlocks = 64, kBlock = 512;
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const std::int64_t last = std::max<std::int64_t>(0, tokens_ - kBlock);
+  for (std::int64_t block = 0; block < kBlocks; ++block) {
+    const std::int64_t first =
+        last / (kBlocks - 1) * block + last % (kBlocks - 1) * block / (kBlocks - 1);
+    for (std::int64_t i = first; i < std::min(first + kBlock, tokens_); ++i) {
+      hash = (hash ^ static_cast<std::uint64_t>(token(i))) * 0x100000001b3;
+    }
+  }
+  return {path_, tokens_, hash};
 }
 
 std::optional<std::int64_t> TokenData::first_outside(std::int64_t first, std::int64_t count) const {

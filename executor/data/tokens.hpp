@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 
+#include "executor/data/run_state.hpp"
 #include "models/base/error.hpp"
 #include "models/base/mapped_file.hpp"
 
@@ -55,6 +56,7 @@ class TokenData {
   std::int64_t samples() const { return (tokens_ - 1) / sequence_; }
   std::int64_t sequence() const { return sequence_; }
   std::int64_t token(std::int64_t position) const;
+  DataIdentity identity() const;
 
   // Inputs and targets, micro_batch * sequence each. Throws std::runtime_error at a token outside
   // the vocabulary: one that open() did not check, or that has changed since.
@@ -68,6 +70,7 @@ class TokenData {
   void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 
   std::string name_;
+  std::string path_;  // empty: of no file
   MappedFile file_;
   const std::byte* data_ = nullptr;
   TokenType type_ = TokenType::u8;
@@ -77,6 +80,10 @@ class TokenData {
   std::int64_t vocabulary_ = 0;
   std::int64_t sequence_ = 1;
 };
+
+// How a run goes on behind the state of another one: with the sample that holds the first token not yet
+// read. Other data are read from their beginning.
+Result<SampleOrder> order_behind(const RunState& before, const TokenData& data);
 
 // The sample that stands `index`-th (below micro_batch) in a micro-batch, before wrapping around.
 std::int64_t sample_number(const BatchPosition& at, const SampleOrder& order, std::int64_t index);

@@ -156,22 +156,13 @@ Result<void> write_shards(RunShared& shared, const std::vector<std::unique_ptr<R
   return {};
 }
 
-CheckpointMetadata metadata_of(const RunShared& shared, const TrainingResult& result) {
+RunState state_after(const RunShared& shared, std::int64_t steps) {
   const Job& job = shared.job;
-  const TrainingOptions& options = shared.options;
-  const std::int64_t done = static_cast<std::int64_t>(result.steps.size());
-  CheckpointMetadata metadata;
-  metadata.step = shared.first_step - 1 + done;
-  metadata.total_steps = options.total_steps;
-  metadata.seed = options.seed;
-  metadata.samples = shared.order.samples_done +
-                     done * job.ranks * job.plan.batch.accumulation * job.plan.batch.micro_batch;
-  metadata.ranks = job.ranks;
-  metadata.nodes = job.nodes;
-  metadata.data = options.data;
-  metadata.plan = to_toml(job.plan);
-  metadata.model = to_json(job.model);
-  return metadata;
+  RunState state = initial_state(job, shared.data, shared.options);
+  state.step = shared.first_step - 1 + steps;
+  state.samples = shared.order.samples_done +
+                  steps * job.ranks * job.plan.batch.accumulation * job.plan.batch.micro_batch;
+  return state;
 }
 
 Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
@@ -186,7 +177,9 @@ Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_pt
       if (leads) abandon_checkpoint(path);
       return written;
     }
-    return agreed(shared, leads ? commit_checkpoint(path, metadata_of(shared, result)) : written);
+    return agreed(
+        shared,
+        leads ? commit_checkpoint(path, state_after(shared, std::ssize(result.steps))) : written);
   } catch (const Aborted&) {
     if (leads) abandon_checkpoint(path);  // another process is gone
     throw;

@@ -175,6 +175,22 @@ void close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
 
 }  // namespace
 
+RunState initial_state(const Job& job, const TokenData& data, const TrainingOptions& options) {
+  RunState state;
+  if (options.resume) {
+    state.step = options.resume->state().step;
+    state.samples = options.resume->state().samples;
+  }
+  state.total_steps = options.total_steps;
+  state.seed = options.seed;
+  state.ranks = job.ranks;
+  state.nodes = job.nodes;
+  state.data = data.identity();
+  state.plan = to_toml(job.plan);
+  state.model = to_json(job.model);
+  return state;
+}
+
 Result<TrainingResult> train(const Job& job, const TokenData& data, const WeightSource& weights,
                              const TrainingOptions& options) {
   RunShared shared(job, data, weights, options);
@@ -184,8 +200,10 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
     }
   }
   if (options.resume) {
-    shared.first_step = options.resume->metadata().step + 1;
-    shared.order = {options.resume->metadata().step, options.resume->metadata().samples};
+    auto order = order_behind(options.resume->state(), data);
+    if (!order) return tl::unexpected(order.error());
+    shared.order = *order;
+    shared.first_step = order->steps_done + 1;
   }
   const int only = options.transport == nullptr ? kNoRank : options.transport->rank();
   Ranks ranks;

@@ -35,7 +35,6 @@ struct TrainingOptions {
   std::int64_t steps = 1;        // number of the last step, counted from 1, also after a resume
   std::int64_t total_steps = 0;  // the schedule's length
   std::uint64_t seed = 0;
-  std::string data;  // path of the token file; empty: the shipped text
   MatmulPrecision matmul_precision = MatmulPrecision::highest;  // of make_device's devices
   int threads_per_rank = 1;
   int cores = 0;  // that all ranks share, for the trace; 0: this process' own
@@ -95,6 +94,9 @@ struct TrainingResult {
   std::vector<std::string> warnings;  // that came up in this process
   std::optional<GraphReport> graphs;  // of rank 0, or of this process'; where they are asked for
 };
+
+// What this run is before its first step; of one that is resumed, with the checkpoint's step and samples.
+RunState initial_state(const Job& job, const TokenData& data, const TrainingOptions& options);
 
 // What a user can cause before the first step is an error; what happens in the run and after it is in the
 // result.

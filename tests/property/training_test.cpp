@@ -238,7 +238,7 @@ TEST(Training, AnUpdateThatIsNotFiniteReplacesNoCheckpoint) {
     ASSERT_TRUE(result.not_finite);
     EXPECT_TRUE(result.not_finite->starts_with("step 3, rank 0: parameter of "))
         << *result.not_finite;
-    EXPECT_EQ(executor::Checkpoint::open(options.save)->metadata().step, 2);
+    EXPECT_EQ(executor::Checkpoint::open(options.save)->state().step, 2);
   }
 }
 

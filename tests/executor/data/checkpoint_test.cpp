@@ -36,17 +36,17 @@ struct Values {
   std::vector<std::vector<std::uint16_t>> averages;    // bf16 states, both the same here
 };
 
-CheckpointMetadata metadata_of(const LlamaConfig& config, std::int64_t step, int ranks) {
-  CheckpointMetadata metadata;
-  metadata.step = step;
-  metadata.total_steps = 100;
-  metadata.seed = ~std::uint64_t{0};
-  metadata.samples = 12 * step;
-  metadata.ranks = ranks;
-  metadata.data = "täxt.npy";
-  metadata.plan = "[batch]\nmicro_batch = 2\n";
-  metadata.model = to_json(config);
-  return metadata;
+RunState state_of(const LlamaConfig& config, std::int64_t step, int ranks) {
+  RunState state;
+  state.step = step;
+  state.total_steps = 100;
+  state.seed = ~std::uint64_t{0};
+  state.samples = 12 * step;
+  state.ranks = ranks;
+  state.data = {"täxt.npy", 5000, ~std::uint64_t{1}};
+  state.plan = "[batch]\nmicro_batch = 2\n";
+  state.model = to_json(config);
+  return state;
 }
 
 class CheckpointTest : public ::testing::Test {
@@ -76,7 +76,7 @@ class CheckpointTest : public ::testing::Test {
     const auto begun = begin_checkpoint(path_);
     ASSERT_TRUE(begun) << begun.error().text();
     write_shards(step, ranks, dim);
-    const auto done = commit_checkpoint(path_, metadata_of(config_, step, ranks));
+    const auto done = commit_checkpoint(path_, state_of(config_, step, ranks));
     ASSERT_TRUE(done) << done.error().text();
   }
 
@@ -109,7 +109,7 @@ class CheckpointTest : public ::testing::Test {
       ADD_FAILURE() << checkpoint.error().text();
       return 0;
     }
-    const auto step = checkpoint->metadata().step;
+    const auto step = checkpoint->state().step;
     expect_values(*checkpoint, static_cast<std::uint32_t>(step), ranks, 0);
     return step;
   }
@@ -133,18 +133,32 @@ TEST_F(CheckpointTest, GivesBackTheSameBitsOnAnyNumberOfRanks) {
   }
 }
 
-TEST_F(CheckpointTest, KeepsTheMetadata) {
+TEST_F(CheckpointTest, KeepsTheState) {
   save(5, 2);
   const auto checkpoint = Checkpoint::open(path_);
   ASSERT_TRUE(checkpoint);
-  const auto metadata = checkpoint->metadata();
-  EXPECT_EQ(metadata.step, 5);
-  EXPECT_EQ(metadata.total_steps, 100);
-  EXPECT_EQ(metadata.seed, ~std::uint64_t{0});
-  EXPECT_EQ(metadata.samples, 60);
-  EXPECT_EQ(metadata.ranks, 2);
-  EXPECT_EQ(metadata.data, "täxt.npy");
-  EXPECT_EQ(metadata.plan, "[batch]\nmicro_batch = 2\n");
+  const RunState& state = checkpoint->state();
+  EXPECT_EQ(state.step, 5);
+  EXPECT_EQ(state.total_steps, 100);
+  EXPECT_EQ(state.seed, ~std::uint64_t{0});
+  EXPECT_EQ(state.samples, 60);
+  EXPECT_EQ(state.ranks, 2);
+  EXPECT_EQ(state.data.path, "täxt.npy");
+  EXPECT_EQ(state.data.tokens, 5000);
+  EXPECT_EQ(state.data.fingerprint, ~std::uint64_t{1});
+  EXPECT_EQ(state.plan, "[batch]\nmicro_batch = 2\n");
+}
+
+TEST_F(CheckpointTest, MayBeOfATimeBeforeItKnewItsTokens) {
+  save(5, 2);
+  auto index = nlohmann::json::parse(read_file(path_ + "/index.json"));
+  index.erase("data_tokens");
+  index.erase("data_fingerprint");
+  std::ofstream(path_ + "/index.json") << index;
+  const auto checkpoint = Checkpoint::open(path_);
+  ASSERT_TRUE(checkpoint) << checkpoint.error().text();
+  EXPECT_EQ(checkpoint->state().data.tokens, 0);
+  EXPECT_EQ(checkpoint->state().samples, 60);
 }
 
 TEST_F(CheckpointTest, IsOfOneOptimizerAndItsDtypes) {
@@ -252,7 +266,7 @@ TEST_F(CheckpointTest, RefusesToCommitWithAShardMissing) {
   write_shards(6, 3);
   const auto missing = path_ + ".foreshard-writing/shard-00001-of-00003.safetensors";
   std::filesystem::remove(missing);
-  const auto done = commit_checkpoint(path_, metadata_of(config_, 6, 3));
+  const auto done = commit_checkpoint(path_, state_of(config_, 6, 3));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().file, missing);
   EXPECT_EQ(readable_step(), 5);
@@ -342,7 +356,7 @@ TEST_F(CheckpointTest, AValueThatIsMissingIsNamed) {
   ASSERT_TRUE(write_checkpoint_shard(
       path_, tree_, 0, 1,
       {{shard, ValueRole::parameter, DType::fp32, std::as_bytes(std::span(zeros))}}));
-  ASSERT_TRUE(commit_checkpoint(path_, metadata_of(config_, 1, 1)));
+  ASSERT_TRUE(commit_checkpoint(path_, state_of(config_, 1, 1)));
   std::vector<std::uint32_t> out(zeros.size());
   const auto read = Checkpoint::open(path_).value().read(tree_, shard, ValueRole::exp_avg,
                                                          DType::fp32, shard.padded, out.data());

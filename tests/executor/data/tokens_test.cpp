@@ -227,6 +227,52 @@ TEST(Tokens, AResumedRunGoesOnWhereTheFirstStopped) {
   EXPECT_EQ(sample_number({1, 2, 4, 0, 1, 2}, after_three, 1), 39);
 }
 
+TEST(Tokens, AreKnownByTheirContentAlone) {
+  TemporaryFolder folder;
+  auto values = counting<std::uint16_t>(100'000);
+  const auto identity = [&](const std::string& name) {
+    const std::string text =
+        name.ends_with("npy") ? npy_of("<u2", std::ssize(values), raw(values)) : raw(values);
+    const auto data = TokenData::open(folder.write(name, text), 200, 8);
+    EXPECT_TRUE(data) << data.error().text();
+    return data->identity();
+  };
+  const DataIdentity first = identity("a.bin");
+  EXPECT_EQ(first.tokens, 100'000);
+  EXPECT_TRUE(first.has_same_tokens(identity("b.npy")));
+  for (const std::size_t changed : {std::size_t{0}, values.size() - 1}) {
+    values[changed] += 1;
+    EXPECT_FALSE(first.has_same_tokens(identity("c.bin"))) << changed;
+    values[changed] -= 1;
+  }
+  values.pop_back();
+  EXPECT_FALSE(first.has_same_tokens(identity("d.bin")));
+}
+
+// 40 samples of 10 tokens, or 16 of 24.
+TEST(Tokens, GoOnWithTheSampleThatHoldsTheFirstUnreadToken) {
+  TemporaryFolder folder;
+  const auto path = folder.write("x.bin", raw(counting<std::uint16_t>(401)));
+  RunState before;
+  before.step = 3;
+  before.plan = "[batch]\nsequence = 10\n";
+  const auto samples_at = [&](std::int64_t sequence, std::int64_t samples) {
+    const auto data = TokenData::open(path, 200, sequence);
+    before.samples = samples;
+    const auto order = order_behind(before, *data);
+    EXPECT_TRUE(order) << order.error().text();
+    EXPECT_EQ(order->steps_done, 3);
+    return order->samples_done;
+  };
+  before.data = TokenData::open(path, 200, 10)->identity();
+  EXPECT_EQ(samples_at(10, 57), 57);
+  EXPECT_EQ(samples_at(24, 12), 5);
+  EXPECT_EQ(samples_at(24, 13), 5);        // 130 tokens: the sample from 120 on
+  EXPECT_EQ(samples_at(24, 40 + 12), 21);  // in the second epoch
+  before.data.fingerprint += 1;
+  EXPECT_EQ(samples_at(10, 57), 0);
+}
+
 TEST(Tokens, TheShippedTextServesEveryVocabulary) {
   EXPECT_GE(shipped_text().size(), 64u * 1024);
   const auto plain = TokenData::shipped_text(32000, 512);
