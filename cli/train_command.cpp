@@ -15,6 +15,7 @@
 #include "cli/gpus.hpp"
 #include "cli/interruption.hpp"
 #include "cli/processes.hpp"
+#include "executor/data/checkpoint_series.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/run/training.hpp"
@@ -86,7 +87,7 @@ class Train : public Command {
   AttentionChoice attention_;
   JsonOutput json_;
   std::int64_t steps_ = 0;
-  std::int64_t seed_ = -1, total_steps_ = 0;  // not given
+  std::int64_t seed_ = -1, total_steps_ = 0, save_every_ = 0, keep_ = 0;  // not given
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
               init_, resume_, save_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
@@ -107,7 +108,7 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
   }
   for (const std::int64_t number :
        {static_cast<std::int64_t>(options.seed), options.steps, options.total_steps,
-        options.resume ? options.resume->state().step : 0}) {
+        options.save_every, options.resume ? options.resume->state().step : 0}) {
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
@@ -132,7 +133,13 @@ Result<void> Train::check_options() const {
                                    {&export_gradients_, "--export-gradients"}}) {
     if (auto ok = check_output(*path, flag); !ok) return ok;
   }
-  if (!save_.empty()) {
+  if (save_every_ > 0 && save_.empty()) {
+    return fail("", "--save-every", "is given without --save; expected a folder to save to");
+  }
+  if (keep_ > 0 && save_every_ == 0) {
+    return fail("", "--keep", "is given without --save-every; expected both, or neither");
+  }
+  if (!save_.empty() && save_every_ == 0) {
     if (auto ok = executor::check_checkpoint_target(save_); !ok) return ok;
   }
   if (precision_ == "high" && device_ != "cuda") {
@@ -159,14 +166,18 @@ Result<std::optional<executor::Checkpoint>> Train::open_checkpoint() const {
                 "cannot be given beside --resume: the weights are the checkpoint's; expected one "
                 "of them");
   }
-  auto checkpoint = executor::Checkpoint::open(resume_);
-  if (!checkpoint) return tl::unexpected(checkpoint.error());
-  if (checkpoint->state().step >= steps_) {
-    return fail(resume_, "--steps",
-                "the checkpoint is of step " + std::to_string(checkpoint->state().step) +
-                    "; expected a later last step");
+  auto found = executor::find_checkpoint(resume_);
+  if (!found) return tl::unexpected(found.error());
+  for (const Error& damaged : found->damaged) {
+    warn(damaged.text() + "; the run goes on from " + found->path);
   }
-  return std::move(*checkpoint);
+  const std::int64_t step = found->checkpoint.state().step;
+  if (step >= steps_) {
+    return fail(
+        found->path, "--steps",
+        "the checkpoint is of step " + std::to_string(step) + "; expected a later last step");
+  }
+  return std::move(found->checkpoint);
 }
 
 // What is asked otherwise than by the run before is said, line by line.
@@ -224,6 +235,10 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   auto checkpoint = open_checkpoint();
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   const auto& before = *checkpoint;
+  if (save_every_ > 0) {
+    auto ok = executor::check_series_target(save_, before ? before->state().step : 0);
+    if (!ok) return tl::unexpected(ok.error());
+  }
   std::optional<ConvertedPlan> stored_plan;
   if (before) {
     auto parsed = parse_any_plan(before->state().plan, before->index_file());
@@ -277,6 +292,8 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.threads_per_rank = threads_.value_or(0);
   options.hang_timeout = Nanoseconds(static_cast<std::int64_t>(hang_timeout_ * 1e9));
   options.save = save_;
+  options.save_every = save_every_;
+  if (keep_ > 0) options.keep = keep_;
   options.export_weights = export_weights_;
   options.export_gradients = export_gradients_;
   options.trace = trace_;
@@ -293,8 +310,7 @@ int Train::finish(const Job& job, const TrainingResult& result,
                   executor::Transport* transport) const {
   if (result.oom) std::fputs(executor::out_of_memory_text(result).c_str(), stderr);
   const std::string memory = executor::memory_json(result, transport);
-  bool is_complete = result.lost.empty();
-  for (const Error& error : result.lost) complain(error);
+  bool is_complete = result.lost.empty();  // each of which has been told
   const auto note = [&is_complete](const Result<void>& done) {
     if (done) return;
     complain(done.error());
@@ -323,6 +339,9 @@ tl::expected<TrainingResult, int> Train::train_here(
     if (!taken) return tl::unexpected(complain(taken.error()));
     claims.push_back(std::move(*taken));
   }
+  if (leads && save_every_ > 0) {
+    if (auto ok = executor::begin_series(save_); !ok) return tl::unexpected(complain(ok.error()));
+  }
   auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory);
   if (!ok) return tl::unexpected(complain(ok.error(), kRunFailed));
   if (leads && !question_.is_quiet && gpus)
@@ -334,6 +353,7 @@ tl::expected<TrainingResult, int> Train::train_here(
     progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
                                      duration((step.end - step.start).count()).c_str()));
   };
+  inputs.options.on_lost = [](const Error& error) { complain(error); };
   for (const std::string& warning : inputs.job.warnings) warn(warning);
   for (const std::string& warning : program.warnings) warn(warning);
   auto result = executor::train(inputs.job, inputs.data, inputs.weights, inputs.options);
@@ -455,9 +475,18 @@ void Train::add_to(Options& options) {
                  {"SECONDS", "abort after SECONDS without progress"});
   options.folder("--resume", resume_,
                  {"DIR",
-                  "checkpoint to continue from, with its plan, data and seed where these are not "
+                  "checkpoint to continue from, or the newest of a folder of them, with its plan, "
+                  "data and seed where these are not "
                   "given"});
-  options.folder("--save", save_, {"DIR", "write a checkpoint at the end"});
+  options.folder("--save", save_,
+                 {"DIR", "write a checkpoint at the end, also of a run that a signal ends"});
+  options.whole_number("--save-every", save_every_, {1, INT64_MAX},
+                       {"STEPS",
+                        "write a checkpoint every STEPS steps as well, while training goes on: to "
+                        "DIR/step-<n> of --save",
+                        false, "at the end alone, to DIR"});
+  options.whole_number("--keep", keep_, {1, INT64_MAX},
+                       {"COUNT", "checkpoints of --save-every that stay, the newest", false, "2"});
   options.output("--export-weights", export_weights_,
                  {"FILE", "write the final weights as fp32 safetensors"});
   options.output("--export-gradients", export_gradients_,

@@ -125,6 +125,15 @@ std::vector<std::string> gather(RunControl& run, Transport& transport, const std
   return all;
 }
 
+Result<void> agreed(RunControl& run, Transport* transport, const Result<void>& mine) {
+  if (transport == nullptr) return mine;
+  const auto all = exchange(run, *transport, mine ? "" : mine.error().text());
+  for (std::size_t rank = 0; mine && rank < all.size(); ++rank) {
+    if (!all[rank].empty()) return fail("rank " + std::to_string(rank), "", all[rank]);
+  }
+  return mine;
+}
+
 Result<void> check_builds(RunControl& run, Transport& transport) {
   const std::string mine = std::to_string(build_of_this_program());
   const auto all = exchange(run, transport, mine);

@@ -97,6 +97,10 @@ std::vector<std::string> exchange(RunControl& run, Transport& transport, const s
 std::vector<std::string> gather(RunControl& run, Transport& transport, const std::string& mine,
                                 int to, std::size_t longest);
 
+// What this process' part has come to where all have done theirs, else the error of one that has not. All
+// ranks together; `transport` is nullptr where one process has them all.
+Result<void> agreed(RunControl& run, Transport* transport, const Result<void>& mine);
+
 // Structures are sent as they lie in memory, so all processes must run the same build. All ranks
 // together, before any structure is sent.
 Result<void> check_builds(RunControl& run, Transport& transport);

@@ -36,8 +36,8 @@ std::string loss_of(const RankRun& rank) {
   return std::isfinite(loss) ? "" : formatted("the loss is not finite (%g)", loss);
 }
 
-std::string state_of(const RankRun& rank, const ModuleTree& tree) {
-  for (const CheckpointValue& value : rank.state().checkpoint_values(rank.memory())) {
+std::string state_of(const RankValues& rank, const ModuleTree& tree) {
+  for (const CheckpointValue& value : rank.values) {
     if (!has_non_finite(value)) continue;
     const auto parameter = static_cast<std::size_t>(value.shard.parameter);
     return std::string(name(value.role)) + " of " + tree.parameters[parameter].name +
@@ -46,11 +46,8 @@ std::string state_of(const RankRun& rank, const ModuleTree& tree) {
   return {};
 }
 
-// What the first rank that has something says, with its number.
-template <typename Look>
-std::optional<std::string> first_of_all(RunShared& shared, const Ranks& ranks, const Look& look) {
-  std::vector<std::string> all;
-  for (const auto& rank : ranks) all.push_back(look(*rank));
+// What the first rank that has something says, with its number. `all`: of the ranks of this process.
+std::optional<std::string> first_of_all(RunShared& shared, std::vector<std::string> all) {
   if (Transport* transport = shared.options.transport) {
     all = exchange(shared.closing, *transport, all.front());
   }
@@ -60,21 +57,37 @@ std::optional<std::string> first_of_all(RunShared& shared, const Ranks& ranks, c
   return std::nullopt;
 }
 
+std::string in_step(std::int64_t step) {
+  return "step " + std::to_string(step) + ", ";
+}
+
 }  // namespace
+
+std::optional<std::string> find_non_finite(RunShared& shared, std::int64_t step,
+                                           std::span<const RankValues> ranks) {
+  std::vector<std::string> all;
+  for (const RankValues& rank : ranks) all.push_back(state_of(rank, shared.job.tree));
+  const auto first = first_of_all(shared, std::move(all));
+  return first ? std::optional(in_step(step) + *first) : std::nullopt;
+}
 
 std::optional<std::string> find_non_finite(RunShared& shared, const Ranks& ranks) {
   if (ranks.front()->steps().empty()) return std::nullopt;
   const StepReport& last = ranks.front()->steps().back();
-  const std::string step = "step " + std::to_string(last.step) + ", ";
   if (last.is_finite()) {
-    if (shared.options.save.empty() && shared.options.export_weights.empty()) return std::nullopt;
-    const auto state = first_of_all(
-        shared, ranks, [&](const RankRun& rank) { return state_of(rank, shared.job.tree); });
-    return state ? std::optional(step + *state) : std::nullopt;
+    const TrainingOptions& options = shared.options;
+    const bool keeps_state = !options.save.empty() || !options.export_weights.empty();
+    if (!keeps_state) return std::nullopt;
+    std::vector<RankValues> values;
+    for (const auto& rank : ranks) values.push_back(rank->closing_values());
+    return find_non_finite(shared, last.step, values);
   }
-  if (const auto loss = first_of_all(shared, ranks, loss_of)) return step + *loss;
-  return step + formatted("all ranks: the loss is %g and the gradient norm %g, which is not finite",
-                          last.loss, last.gradient_norm);
+  std::vector<std::string> all;
+  for (const auto& rank : ranks) all.push_back(loss_of(*rank));
+  if (const auto loss = first_of_all(shared, std::move(all))) return in_step(last.step) + *loss;
+  return in_step(last.step) +
+         formatted("all ranks: the loss is %g and the gradient norm %g, which is not finite",
+                   last.loss, last.gradient_norm);
 }
 
 }  // namespace foreshard::executor

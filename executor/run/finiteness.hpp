@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,13 @@
 
 namespace foreshard::executor {
 
+// Which of these parameters and optimizer states, as a step left them, is not finite, of the first rank that has
+// one. By all processes together; throws Aborted where one is lost.
+std::optional<std::string> find_non_finite(RunShared& shared, std::int64_t step,
+                                           std::span<const RankValues> ranks);
+
 // What is not finite at the run's end: of the last step, or of what its update left where that is to be
-// written. Nothing where all is. All processes call it together, after their closing programs; throws
-// Aborted where one is lost.
+// written. Nothing where all is. Likewise, after the closing programs.
 std::optional<std::string> find_non_finite(RunShared& shared,
                                            const std::vector<std::unique_ptr<RankRun>>& ranks);
 

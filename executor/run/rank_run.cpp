@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "executor/cpu/cpu_device.hpp"
+#include "executor/run/keeper.hpp"
 #include "models/base/float_formats.hpp"
 #include "models/lowering/lower.hpp"
 
@@ -26,6 +27,18 @@ void RunShared::first_step_done() {
   if (++beyond_first_step == here) look_at_memory(MemoryMoment::first_step);
 }
 
+void RunShared::note(const Result<void>& output) {
+  if (output) return;
+  const std::lock_guard lock(mutex_);
+  lost_.push_back(output.error());
+  if (options.on_lost) options.on_lost(output.error());
+}
+
+std::vector<Error> RunShared::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
 namespace {
 
 // How much later than asked for a thread of a rank may be woken; Linux takes 50 us otherwise.
@@ -33,7 +46,7 @@ constexpr Nanoseconds kTimerSlack{1'000};
 
 RunVariant variant_of(const TrainingOptions& options) {
   return {options.resume.has_value(), !options.export_gradients.empty(),
-          !options.export_weights.empty(), !options.save.empty()};
+          !options.export_weights.empty(), !options.save.empty() && options.save_every == 0};
 }
 
 }  // namespace
@@ -117,8 +130,16 @@ void RankRun::run_steps() {
     if (recording_) recording_->end_step(report);
     if (rank_ == 0 && options.on_step) options.on_step(report);
     if (!report.is_finite()) return;
+    shared_.keeper->after_step(*this, report);
   }
+  shared_.keeper->after_last_step(*this);
   run_closing(shared_.first_step + std::ssize(steps_));
+}
+
+RankValues RankRun::copied_values(std::int64_t step) {
+  if (!copy_) copy_.emplace(*device_, state_);
+  copy_->take(memory(), step);
+  return {this, copy_->values()};
 }
 
 // Before the first step there are no optimizer states, and no checkpoint is written.

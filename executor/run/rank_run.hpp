@@ -4,15 +4,26 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "executor/communication/message_communicator.hpp"
 #include "executor/run/interpreter.hpp"
 #include "executor/run/rank_state.hpp"
+#include "executor/run/state_copy.hpp"
 #include "executor/run/training.hpp"
 #include "models/sharding/job.hpp"
 
 namespace foreshard::executor {
+
+class Keeper;
+class RankRun;
+
+// What a rank has on its host for a checkpoint.
+struct RankValues {
+  const RankRun* run = nullptr;
+  std::vector<CheckpointValue> values;
+};
 
 // What the ranks of this process share.
 struct RunShared {
@@ -39,6 +50,9 @@ struct RunShared {
   }
   // A rank has done its first step.
   void first_step_done();
+  // An output that could not be written is told at once, and part of the result. Any thread.
+  void note(const Result<void>& output);
+  std::vector<Error> lost() const;
 
   const Job& job;
   const TokenData& data;
@@ -50,6 +64,11 @@ struct RunShared {
   std::int64_t first_step = 1;
   SampleOrder order;
   std::atomic<int> beyond_first_step{0};  // ranks
+  Keeper* keeper = nullptr;               // of what is left on the way
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Error> lost_;
 };
 
 class RankRun final : public HostWork {
@@ -73,6 +92,10 @@ class RankRun final : public HostWork {
   Device& device() const { return *device_; }
   const RankState& state() const { return state_; }
   const RankMemory& memory() const { return interpreter_->memory(); }
+  // What the closing programs have left on the host.
+  RankValues closing_values() const { return {this, state_.checkpoint_values(memory())}; }
+  // What the step has left, copied to the host; by the rank's host thread, good until the next copy.
+  RankValues copied_values(std::int64_t step);
   GraphReport graph_report() const { return interpreter_->graphs().report(); }
   const std::vector<StepReport>& steps() const { return steps_; }
   const RankMemoryReport& memory_report() const { return memory_report_; }
@@ -107,6 +130,7 @@ class RankRun final : public HostWork {
   std::optional<RankRecording> recording_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Interpreter> interpreter_;
+  std::optional<StateCopy> copy_;
   std::vector<StepReport> steps_;
   RankMemoryReport memory_report_;
   std::map<ParameterId, std::vector<float>> gradients_;

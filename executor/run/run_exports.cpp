@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/data/full_tensors.hpp"
+#include "executor/run/checkpoint_saving.hpp"
 #include "models/llama/llama_config.hpp"
 #include "models/plan/plan.hpp"
 #include "models/sharding/job.hpp"
@@ -84,17 +85,6 @@ class Gatherer {
   std::vector<std::vector<ParameterShard>> shards_;  // by rank and parameter
 };
 
-// What this process' part has come to where all have done theirs; else the error of one that has not.
-Result<void> agreed(RunShared& shared, const Result<void>& mine) {
-  Transport* const transport = shared.options.transport;
-  if (transport == nullptr) return mine;
-  const auto all = exchange(shared.closing, *transport, mine ? "" : mine.error().text());
-  for (std::size_t rank = 0; mine && rank < all.size(); ++rank) {
-    if (!all[rank].empty()) return fail("rank " + std::to_string(rank), "", all[rank]);
-  }
-  return mine;
-}
-
 // Where the file cannot be written the other processes' pieces are still taken.
 template <typename Local>
 Result<void> export_tensors(RunShared& shared, const std::string& path, const Gatherer& gatherer,
@@ -122,7 +112,7 @@ Result<void> export_tensors(RunShared& shared, const std::string& path, const Ga
     done = writer->write(id, rows);
   }
   if (writer && done) done = writer->finish();
-  return agreed(shared, done);
+  return agreed(shared.closing, shared.options.transport, done);
 }
 
 ShardData weights_of(const RankRun& rank, const ParameterShard& shard) {
@@ -144,68 +134,25 @@ ShardData gradients_of(const RankRun& rank, const ParameterShard& shard) {
           std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
 }
 
-Result<void> write_shards(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks) {
-  for (const auto& rank : ranks) {
-    const RankPlace& place = rank->program().place;
-    if (place[Group::replicate].index != 0) continue;
-    const auto& shard = place[Group::shard];
-    auto ok = write_checkpoint_shard(shared.options.save, shared.job.tree, shard.index, shard.size,
-                                     rank->state().checkpoint_values(rank->memory()));
-    if (!ok) return ok;
-  }
-  return {};
-}
-
-RunState state_after(const RunShared& shared, std::int64_t steps) {
-  const Job& job = shared.job;
-  RunState state = initial_state(job, shared.data, shared.options);
-  state.step = shared.first_step - 1 + steps;
-  state.samples = shared.order.samples_done +
-                  steps * job.ranks * job.plan.batch.accumulation * job.plan.batch.micro_batch;
-  return state;
-}
-
-Result<void> save_checkpoint(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
-                             const TrainingResult& result) {
-  const std::string& path = shared.options.save;
-  const bool leads = ranks[0]->rank() == 0;
-  try {
-    auto begun = agreed(shared, leads ? begin_checkpoint(path) : Result<void>());
-    if (!begun) return begun;
-    auto written = agreed(shared, write_shards(shared, ranks));
-    if (!written) {
-      if (leads) abandon_checkpoint(path);
-      return written;
-    }
-    return agreed(
-        shared,
-        leads ? commit_checkpoint(path, state_after(shared, std::ssize(result.steps))) : written);
-  } catch (const Aborted&) {
-    if (leads) abandon_checkpoint(path);  // another process is gone
-    throw;
-  }
-}
-
 }  // namespace
 
-std::vector<Error> write_outputs(RunShared& shared,
-                                 const std::vector<std::unique_ptr<RankRun>>& ranks,
-                                 const TrainingResult& result) {
+void write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                   const TrainingResult& result) {
   const TrainingOptions& options = shared.options;
-  std::vector<Error> lost;
-  const auto note = [&lost](const Result<void>& done) {
-    if (!done) lost.push_back(done.error());
-  };
   // Before the first step there are no optimizer states, and nothing that would be lost.
-  if (!options.save.empty() && !result.steps.empty()) note(save_checkpoint(shared, ranks, result));
+  if (!options.save.empty() && options.save_every == 0 && !result.steps.empty()) {
+    std::vector<RankValues> values;
+    for (const auto& rank : ranks) values.push_back(rank->closing_values());
+    shared.note(save_checkpoint(shared, options.save, state_after(shared, std::ssize(result.steps)),
+                                values));
+  }
   const Gatherer gatherer(shared, ranks);
   if (!options.export_weights.empty()) {
-    note(export_tensors(shared, options.export_weights, gatherer, weights_of));
+    shared.note(export_tensors(shared, options.export_weights, gatherer, weights_of));
   }
   if (!options.export_gradients.empty() && !result.steps.empty()) {
-    note(export_tensors(shared, options.export_gradients, gatherer, gradients_of));
+    shared.note(export_tensors(shared, options.export_gradients, gatherer, gradients_of));
   }
-  return lost;
 }
 
 Result<void> close_recording(RunShared& shared, std::unique_ptr<profiler::Recorder> recorder,
@@ -213,11 +160,13 @@ Result<void> close_recording(RunShared& shared, std::unique_ptr<profiler::Record
   const TrainingOptions& options = shared.options;
   const auto own = recorder->close(reason);
   recorder.reset();
-  auto closed = agreed(shared, own ? Result<void>() : tl::unexpected(own.error()));
+  auto closed =
+      agreed(shared.closing, options.transport, own ? Result<void>() : tl::unexpected(own.error()));
   if (!closed || options.transport == nullptr) return closed;
   const bool leads = options.transport->rank() == 0;
-  return agreed(shared, leads ? traces::merge_parts(options.trace, options.transport->size())
-                              : Result<void>());
+  return agreed(
+      shared.closing, options.transport,
+      leads ? traces::merge_parts(options.trace, options.transport->size()) : Result<void>());
 }
 
 }  // namespace foreshard::executor

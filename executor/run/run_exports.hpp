@@ -1,4 +1,4 @@
-// What a run leaves behind: its checkpoint and the exported weights and gradients, gathered from the
+// What a run leaves at its end: its checkpoint and the exported weights and gradients, gathered from the
 // ranks of this process, or through messages from the others.
 #pragma once
 
@@ -11,11 +11,10 @@
 namespace foreshard::executor {
 
 // The checkpoint, then the weights and gradients that the options name: each on its own, so that one
-// that cannot be written costs no other. What could not be written, the same in all processes, which call
-// it together; throws Aborted where one is lost.
-std::vector<Error> write_outputs(RunShared& shared,
-                                 const std::vector<std::unique_ptr<RankRun>>& ranks,
-                                 const TrainingResult& result);
+// that cannot be written costs no other and is noted, in all processes, which call it together; throws
+// Aborted where one is lost.
+void write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
+                   const TrainingResult& result);
 
 // Ends the recordings of all processes, which become one file. `reason`: why the run ended early, or
 // empty. Likewise by all together.

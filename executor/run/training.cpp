@@ -12,6 +12,7 @@
 #include "executor/device/start_thread.hpp"
 #include "executor/device/watchdog.hpp"
 #include "executor/run/finiteness.hpp"
+#include "executor/run/keeper.hpp"
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
 #include "executor/run/tags.hpp"
@@ -133,6 +134,9 @@ void close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
   if (heartbeat != nullptr && !result.failure) {
     watchdog.emplace(shared.closing, std::vector<const WaitSource*>{},
                      watchdog_options(shared, ranks, heartbeat));
+  }
+  shared.keeper->finish();
+  if (watchdog) {
     try {
       // Other processes may still be reading this one's memory: none goes before all have come here.
       memory.share(shared.closing, *options.transport);
@@ -150,8 +154,9 @@ void close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
   }
   if (!result.failure && !result.ran_out_of_memory) {
     try {
-      result.not_finite = find_non_finite(shared, ranks);
-      if (!result.not_finite) result.lost = write_outputs(shared, ranks, result);
+      result.not_finite = shared.keeper->not_finite();
+      if (!result.not_finite) result.not_finite = find_non_finite(shared, ranks);
+      if (!result.not_finite) write_outputs(shared, ranks, result);
     } catch (const Aborted&) {
       result.failure = shared.closing.failure();
     }
@@ -167,8 +172,8 @@ void close_run(RunShared& shared, Ranks& ranks, Heartbeat* heartbeat,
                                                         : "";
     if (result.failure) {  // nobody is there to be met
       recorder->close(reason);
-    } else if (auto closed = close_recording(shared, std::move(recorder), reason); !closed) {
-      result.lost.push_back(closed.error());
+    } else {
+      shared.note(close_recording(shared, std::move(recorder), reason));
     }
   }
 }
@@ -210,6 +215,8 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   for (int rank = 0; rank < job.ranks; ++rank) {
     if (only == kNoRank || rank == only) ranks.push_back(std::make_unique<RankRun>(shared, rank));
   }
+  Keeper keeper(shared, ranks.size());
+  shared.keeper = &keeper;
   std::unique_ptr<profiler::Recorder> recorder;
   if (!options.trace.empty()) {
     auto made =
@@ -266,6 +273,8 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   } catch (const Aborted&) {
     result.failure = shared.closing.failure();
   }
+  result.lost = shared.lost();
+  if (result.not_finite) result.was_interrupted = false;  // the run has ended itself
   return result;
 }
 

@@ -43,7 +43,10 @@ struct TrainingOptions {
   Fault fault;
   std::optional<Checkpoint> resume;
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
-  std::string command;                                        // for the trace
+  // Steps after which a checkpoint is written to save/step-<n>; 0: to `save` itself, at the end alone.
+  std::int64_t save_every = 0;
+  std::int64_t keep = 2;  // of these checkpoints, the newest
+  std::string command;    // for the trace
   bool poisons = false;
   bool tunes_products = false;                       // see KernelChoices; of make_device's devices
   bool uses_graphs = false;                          // steps that are alike are launched as graphs
@@ -58,6 +61,8 @@ struct TrainingOptions {
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;
+  // An output could not be written; at once, from any thread.
+  std::function<void(const Error&)> on_lost;
   // Set from a signal handler: the run ends after the step at hand, or with the operators at hand.
   const std::atomic<bool>* interrupt = nullptr;
   bool ends_within_step = false;

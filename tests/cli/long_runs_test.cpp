@@ -1,10 +1,11 @@
-// A run of training that goes on from what another one has left: with what it had, and with what is asked
-// otherwise.
+// A run of training as many hours of work: what it leaves on its way, and how another one goes on from that,
+// with what it had or with what is asked otherwise.
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "tests/cli/program_runner.hpp"
+#include "tests/cli/torchrun.hpp"
 
 namespace foreshard::cli_tests {
 namespace {
@@ -43,6 +44,20 @@ class LongRun : public testing::Test {
         EXPECT_EQ(rest["steps"][i].at(field), whole["steps"][skipped + i].at(field)) << i << field;
       }
     }
+  }
+  // The checkpoints by their names, in order of their steps.
+  std::vector<int> steps_in(const std::string& folder) const {
+    std::vector<int> steps;
+    for (const auto& entry : std::filesystem::directory_iterator(place.path(folder))) {
+      const std::string name = entry.path().filename().string();
+      int step = 0, end = 0;
+      if (std::sscanf(name.c_str(), "step-%d%n", &step, &end) == 1 &&
+          static_cast<std::size_t>(end) == name.size()) {
+        steps.push_back(step);
+      }
+    }
+    std::ranges::sort(steps);
+    return steps;
   }
   void SetUp() override { write_tokens(place, "tokens.bin", 0); }
 
@@ -117,6 +132,96 @@ TEST_F(LongRun, CountsTokensWhereSamplesGetAnotherLength) {
                         "--data", "rest.bin", "--init", "w.safetensors", "--steps", "1"});
     EXPECT_EQ(rest["steps"][0].at("loss"), truth["steps"][0].at("loss")) << sequence;
   }
+}
+
+TEST_F(LongRun, KeepsTheNewestCheckpointsOnItsWay) {
+  const json whole = place.run_json(first({"--steps", "10"}));
+  expect_equal(place.run_json(first({"--steps", "8", "--save", "saved", "--save-every", "3"})),
+               json{{"steps", json(whole["steps"].begin(), whole["steps"].begin() + 8)}});
+  EXPECT_EQ(steps_in("saved"), (std::vector{6, 8}));
+  EXPECT_EQ(std::filesystem::read_symlink(place.path("saved/latest")), "step-8");
+  for (const std::string& file : place.files()) {
+    EXPECT_EQ(file.find(".foreshard-"), std::string::npos) << file;
+  }
+  expect_equal(place.run_json(resumed({"--steps", "10"})), whole);
+  Arguments older = resumed({"--steps", "10"});
+  *std::ranges::find(older, "saved") = "saved/step-6";
+  expect_equal(place.run_json(older), whole);
+  std::filesystem::resize_file(place.path("saved/step-8/shard-00001-of-00002.safetensors"), 999);
+  const Outcome damaged = place.run(resumed({"--steps", "10"}));
+  EXPECT_EQ(damaged.status, 0) << damaged.err;
+  EXPECT_NE(damaged.err.find("goes on from saved/step-6"), std::string::npos) << damaged.err;
+  EXPECT_NE(damaged.err.find("saved/step-8"), std::string::npos) << damaged.err;
+}
+
+TEST_F(LongRun, MixesNoCheckpointsWithThoseOfAnotherRun) {
+  const auto complaint = [&](const Arguments& more) {
+    const Outcome outcome = place.run(first(more));
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    return outcome.err;
+  };
+  place.run_json(first({"--steps", "4", "--save", "saved", "--save-every", "2"}));
+  EXPECT_NE(complaint({"--steps", "4", "--save", "saved", "--save-every", "2"})
+                .find("is of a later step than 0"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--steps", "4", "--save", "saved"}).find("is not a checkpoint"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--steps", "4", "--save", "model", "--save-every", "2"})
+                .find("is no folder of checkpoints"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--steps", "4", "--save-every", "2"}).find("--save"), std::string::npos);
+  EXPECT_NE(complaint({"--steps", "4", "--save", "new", "--keep", "2"}).find("--save-every"),
+            std::string::npos);
+}
+
+// One checkpoint has no room for its name; those before and after it are written.
+TEST_F(LongRun, LosesOneCheckpointAlone) {
+  place.write("saved/step-4", "in the way");
+  const Outcome outcome =
+      place.run(first({"--steps", "6", "--save", "saved", "--save-every", "2", "--keep", "9"}));
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("error: saved/step-4: "), std::string::npos) << outcome.err;
+  EXPECT_EQ(steps_in("saved"), (std::vector{2, 4, 6}));
+  EXPECT_EQ(place.run(resumed({"--steps", "7"})).status, 0);
+}
+
+TEST_F(LongRun, GoesOnAsThoughItHadNeverBeenKilled) {
+  const std::string train =
+      "\"$FORESHARD\" train --model model --plan plan.toml --data tokens.bin --seed 5 --ranks 2 "
+      "--threads-per-rank 1 --quiet ";
+  for (int kill = 0; kill < 6; ++kill) {
+    place.shell("[ -e saved/latest ] && set -- --resume saved; " + train +
+                "--steps 1000000 --save saved --save-every 3 \"$@\" & run=$!; sleep 0.3" +
+                std::to_string(kill * 17 % 10) + "; kill -9 $run; wait $run");
+  }
+  ASSERT_FALSE(steps_in("saved").empty());
+  const int newest = steps_in("saved").back();
+  EXPECT_GT(newest, 6);
+  EXPECT_EQ(newest % 3, 0);
+  const std::string steps = "--steps " + std::to_string(newest + 2) + " --export-weights ";
+  ASSERT_EQ(place.shell(train + steps + "whole").status, 0);
+  ASSERT_EQ(place.shell(train + steps + "parts --resume saved").status, 0);
+  EXPECT_TRUE(place.read("whole") == place.read("parts"));
+}
+
+// Of what a rank that fails has left, and of what processes have written together.
+TEST_F(LongRun, LeavesWhatWasSavedBeforeItFailed) {
+  const json whole = place.run_json(first({"--steps", "9"}));
+  const Arguments failing = first({"--steps", "9", "--save", "saved", "--save-every", "2"});
+  const std::map<std::string, std::string> fault = {
+      {"FORESHARD_FAULT", "rank:1,step:7,kind:throw"}};
+  EXPECT_EQ(place.run(failing, fault).status, 1);
+  EXPECT_EQ(steps_in("saved"), (std::vector{4, 6}));
+  expect_equal(place.run_json(resumed({"--steps", "9"})), whole);
+  std::filesystem::remove_all(place.path("saved"));
+  const int port = free_port();
+  std::vector<Variables> ranks = {torchrun(0, 2, port), torchrun(1, 2, port)};
+  for (const Outcome& process : place.run_together(failing, ranks)) {
+    EXPECT_EQ(process.status, 0) << process.err;
+  }
+  EXPECT_EQ(steps_in("saved"), (std::vector{8, 9}));
+  std::filesystem::remove_all(place.path("saved/step-9"));
+  expect_equal(place.run_json(resumed({"--steps", "9"})), whole);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "executor/data/checkpoint_series.hpp"
 #include "models/sharding/job.hpp"
 #include "tests/small_llama.hpp"
 #include "tests/temporary_folder.hpp"
@@ -172,6 +173,34 @@ TEST(Training, AResumedRunIsTheUninterruptedOne) {
   }
 }
 
+// Whatever the plan keeps where, training goes on bit for bit while what it was is written.
+TEST(Training, SavingOnTheWayChangesNothing) {
+  std::vector<Plan> plans = {small_plan(DType::bf16), small_plan(), small_plan()};
+  plans[0].precision.storage = DType::bf16;
+  plans[1].offload.optimizer = true;
+  plans[2].sharding.strategy = Strategy::hybrid_shard;
+  plans[2].sharding.shard_group = 2;
+  for (const Plan& plan : plans) {
+    const tests::TemporaryFolder folder;
+    TrainingOptions whole;
+    whole.steps = whole.total_steps = 7;
+    const TrainingResult reference = train(small_model(), plan, 4, whole);
+    TrainingOptions saving = whole;
+    saving.save = folder.path();
+    saving.save_every = 2;
+    const TrainingResult saved = train(small_model(), plan, 4, saving);
+    expect_same_bits(reference, saved);
+    EXPECT_TRUE(saved.lost.empty());
+    EXPECT_EQ(executor::steps_in(folder.path()), (std::vector<std::int64_t>{6, 7}));
+    for (std::size_t rank = 0; rank < saved.memory.size(); ++rank) {
+      EXPECT_EQ(saved.memory[rank].run.reserved, reference.memory[rank].run.reserved);
+    }
+    TrainingOptions rest = whole;
+    rest.resume = *executor::Checkpoint::open(executor::step_path(folder.path(), 6));
+    expect_same_bits(reference, train(small_model(), plan, 4, rest), 6);
+  }
+}
+
 // Overwrites a row of the token embeddings in an exported file.
 void fill_embedding(const std::string& path, std::int64_t token, std::int64_t hidden, float value) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -240,6 +269,26 @@ TEST(Training, AnUpdateThatIsNotFiniteReplacesNoCheckpoint) {
         << *result.not_finite;
     EXPECT_EQ(executor::Checkpoint::open(options.save)->state().step, 2);
   }
+}
+
+TEST(Training, NothingThatIsNotFiniteIsSavedOnTheWay) {
+  const tests::TemporaryFolder folder;
+  Plan plan = small_plan();
+  TrainingOptions options;
+  options.steps = options.total_steps = 2;
+  options.save = folder.path();
+  options.save_every = 1;
+  train(small_model(), plan, 2, options);
+  options.resume = *executor::Checkpoint::open(executor::step_path(folder.path(), 2));
+  options.steps = 1'000;
+  plan.optimizer.lr = 1e39;
+  const TrainingResult result = train(small_model(), plan, 2, options);
+  ASSERT_TRUE(result.not_finite);
+  EXPECT_TRUE(result.not_finite->starts_with("step 3, rank 0: parameter of ") ||
+              result.not_finite->starts_with("step 4, rank 0: the loss"))
+      << *result.not_finite;
+  EXPECT_FALSE(result.was_interrupted);
+  EXPECT_EQ(executor::steps_in(folder.path()), (std::vector<std::int64_t>{1, 2}));
 }
 
 TEST(Training, AnInterruptBeforeTheFirstStepLeavesNoCheckpoint) {

@@ -1,0 +1,19 @@
+// A checkpoint of what the ranks of this process, and of the others, have on their hosts.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "executor/run/rank_run.hpp"
+
+namespace foreshard::executor {
+
+// What a run is after so many of its steps.
+RunState state_after(const RunShared& shared, std::int64_t steps);
+
+// By all processes together, each with its own ranks. The error is the same in all where one of them cannot
+// do its part; throws Aborted where one is lost.
+Result<void> save_checkpoint(RunShared& shared, const std::string& path, const RunState& state,
+                             std::span<const RankValues> ranks);
+
+}  // namespace foreshard::executor
