@@ -7,8 +7,11 @@ namespace foreshard::traces {
 
 void sort(Counter& counter) {
   std::ranges::stable_sort(counter.samples, {}, &CounterSample::time_ns);
-  const auto repeated = std::ranges::unique(counter.samples, {}, &CounterSample::value);
-  counter.samples.erase(repeated.begin(), repeated.end());
+  const auto repeats = [](const CounterSample& before, const CounterSample& sample) {
+    return before.value == sample.value;
+  };
+  counter.samples.erase(std::unique(counter.samples.begin(), counter.samples.end(), repeats),
+                        counter.samples.end());
 }
 
 void cut(Counter& counter, Interval stretch) {

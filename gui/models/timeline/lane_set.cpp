@@ -166,8 +166,9 @@ LaneSet::LaneSet(std::shared_ptr<const traces::Trace> trace)
     };
     for (const auto& [kind, lane] : lanes) {
       if (has_calls && kind == RowKind::host) add_exposed_and_counters();
-      const auto add_rows = [&, at = lane](RowKind row_kind, const std::string& title,
-                                           const std::vector<std::vector<std::int32_t>>& rows) {
+      const auto add_rows = [&, rank = rank, at = lane](
+                                RowKind row_kind, const std::string& title,
+                                const std::vector<std::vector<std::int32_t>>& rows) {
         int depth = 0;
         for (const auto& events : rows) {
           rows_of_lane_[at].push_back(rows_.size());
