@@ -18,8 +18,10 @@
 #include "executor/data/checkpoint_series.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
+#include "executor/run/step_log.hpp"
 #include "executor/run/training.hpp"
 #include "executor/run/training_report.hpp"
+#include "models/base/atomic_file.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 #include "models/program/attention_workspace.hpp"
@@ -89,7 +91,7 @@ class Train : public Command {
   std::int64_t steps_ = 0;
   std::int64_t seed_ = -1, total_steps_ = 0, save_every_ = 0, keep_ = 0;  // not given
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
-              init_, resume_, save_, export_weights_, export_gradients_, trace_;
+              init_, resume_, save_, log_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
@@ -129,7 +131,8 @@ int agreed_status(int mine, executor::Transport* transport) {
 
 Result<void> Train::check_options() const {
   if (auto ok = check_trace_output(trace_, "--trace"); !ok) return ok;
-  for (const auto& [path, flag] : {std::pair(&export_weights_, "--export-weights"),
+  for (const auto& [path, flag] : {std::pair(&log_, "--log"),
+                                   {&export_weights_, "--export-weights"},
                                    {&export_gradients_, "--export-gradients"}}) {
     if (auto ok = check_output(*path, flag); !ok) return ok;
   }
@@ -235,9 +238,14 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   auto checkpoint = open_checkpoint();
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   const auto& before = *checkpoint;
+  const std::int64_t steps_done = before ? before->state().step : 0;
   if (save_every_ > 0) {
-    auto ok = executor::check_series_target(save_, before ? before->state().step : 0);
+    auto ok = executor::check_series_target(save_, steps_done);
     if (!ok) return tl::unexpected(ok.error());
+  }
+  if (!log_.empty()) {
+    if (auto ok = executor::StepLog::check(log_, steps_done); !ok)
+      return tl::unexpected(ok.error());
   }
   std::optional<ConvertedPlan> stored_plan;
   if (before) {
@@ -294,6 +302,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.save = save_;
   options.save_every = save_every_;
   if (keep_ > 0) options.keep = keep_;
+  options.log = log_;
   options.export_weights = export_weights_;
   options.export_gradients = export_gradients_;
   options.trace = trace_;
@@ -333,8 +342,8 @@ tl::expected<TrainingResult, int> Train::train_here(
     Inputs& inputs, const RankProgram& program, const Processes& processes,
     const std::optional<Gpus>& gpus, std::vector<executor::OutputClaim>& claims) const {
   const bool leads = processes.transport == nullptr || processes.transport->rank() == 0;
-  for (const std::string& path : {save_, trace_}) {
-    if (!leads || path.empty()) continue;
+  for (const std::string& path : {save_, log_, trace_}) {
+    if (!leads || path.empty() || is_written_through(path)) continue;
     auto taken = executor::OutputClaim::take(path);
     if (!taken) return tl::unexpected(complain(taken.error()));
     claims.push_back(std::move(*taken));
@@ -487,6 +496,10 @@ void Train::add_to(Options& options) {
                         false, "at the end alone, to DIR"});
   options.whole_number("--keep", keep_, {1, INT64_MAX},
                        {"COUNT", "checkpoints of --save-every that stay, the newest", false, "2"});
+  options.output("--log", log_,
+                 {"FILE",
+                  "write each step as a line of JSON when it ends; a resumed run adds to the lines "
+                  "up to its checkpoint"});
   options.output("--export-weights", export_weights_,
                  {"FILE", "write the final weights as fp32 safetensors"});
   options.output("--export-gradients", export_gradients_,

@@ -13,7 +13,8 @@
 
 namespace foreshard::executor {
 
-Keeper::Keeper(RunShared& shared, std::size_t ranks) : shared_(shared), ranks_(ranks) {
+Keeper::Keeper(RunShared& shared, std::size_t ranks, std::optional<StepLog> log)
+    : shared_(shared), ranks_(ranks), log_(std::move(log)) {
   if (shared.options.save_every > 0) {
     writer_ = start_thread("the thread that writes checkpoints", [this] { write_copies(); });
   }
@@ -24,8 +25,24 @@ Keeper::~Keeper() {
 }
 
 void Keeper::after_step(RankRun& rank, const StepReport& report) {
+  log(rank, report);
   const std::int64_t every = shared_.options.save_every;
-  if (every > 0 && report.step % every == 0) save(rank, report.step);
+  if (every > 0 && report.is_finite() && report.step % every == 0) save(rank, report.step);
+}
+
+// The last rank to have done the step writes it down.
+void Keeper::log(const RankRun& rank, const StepReport& report) {
+  const std::lock_guard lock(log_mutex_);
+  if (!log_) return;
+  peaks_.push_back({rank.rank(), rank.memory_report().steps.back()});
+  if (rank.rank() == 0) logged_ = report;
+  if (peaks_.size() < ranks_) return;
+  std::ranges::sort(peaks_, {}, &RankPeaks::rank);
+  const auto written = log_->append(step_line(shared_.job, shared_.options, logged_, peaks_));
+  peaks_.clear();
+  if (written) return;
+  shared_.note(written);
+  log_.reset();
 }
 
 void Keeper::after_last_step(RankRun& rank) {

@@ -1,4 +1,4 @@
-// What a run leaves on its way: checkpoints every so many steps. A rank that has done such a step copies its
+// What a run leaves on its way: a line of its log for each step, and checkpoints every so many. A rank that has done such a step copies its
 // state to the host and goes on with the next once all of its process have; a thread of the process' own
 // writes the copies, together with the other processes. A step whose turn it is waits for the checkpoint
 // before.
@@ -17,13 +17,14 @@
 #include <vector>
 
 #include "executor/run/rank_run.hpp"
+#include "executor/run/step_log.hpp"
 
 namespace foreshard::executor {
 
 class Keeper {
  public:
-  // `ranks`: of this process.
-  Keeper(RunShared& shared, std::size_t ranks);
+  // `ranks`: of this process, whose memory the log tells of.
+  Keeper(RunShared& shared, std::size_t ranks, std::optional<StepLog> log);
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
@@ -38,6 +39,7 @@ class Keeper {
   const std::optional<std::string>& not_finite() const { return not_finite_; }
 
  private:
+  void log(const RankRun& rank, const StepReport& report);
   void save(RankRun& rank, std::int64_t step);
   void wait_for_writer(const RankRun& rank);
   void write_copies();
@@ -45,6 +47,11 @@ class Keeper {
 
   RunShared& shared_;
   const std::size_t ranks_;
+  std::optional<StepLog> log_;
+  std::mutex log_mutex_;
+  // Of the step at hand, which all ranks have done before any has done the next.
+  std::vector<RankPeaks> peaks_;
+  StepReport logged_;  // rank 0's
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<RankValues> copied_;  // of the step, so far

@@ -129,8 +129,8 @@ void RankRun::run_steps() {
     if (step == shared_.first_step) shared_.first_step_done();
     if (recording_) recording_->end_step(report);
     if (rank_ == 0 && options.on_step) options.on_step(report);
-    if (!report.is_finite()) return;
     shared_.keeper->after_step(*this, report);
+    if (!report.is_finite()) return;
   }
   shared_.keeper->after_last_step(*this);
   run_closing(shared_.first_step + std::ssize(steps_));

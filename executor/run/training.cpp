@@ -215,7 +215,13 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
   for (int rank = 0; rank < job.ranks; ++rank) {
     if (only == kNoRank || rank == only) ranks.push_back(std::make_unique<RankRun>(shared, rank));
   }
-  Keeper keeper(shared, ranks.size());
+  std::optional<StepLog> log;
+  if (!options.log.empty() && ranks[0]->rank() == 0) {
+    auto opened = StepLog::open(options.log, shared.first_step - 1);
+    if (!opened) return tl::unexpected(opened.error());
+    log.emplace(std::move(*opened));
+  }
+  Keeper keeper(shared, ranks.size(), std::move(log));
   shared.keeper = &keeper;
   std::unique_ptr<profiler::Recorder> recorder;
   if (!options.trace.empty()) {

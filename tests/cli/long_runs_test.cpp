@@ -1,6 +1,7 @@
 // A run of training as many hours of work: what it leaves on its way, and how another one goes on from that,
 // with what it had or with what is asked otherwise.
 #include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -202,6 +203,51 @@ TEST_F(LongRun, GoesOnAsThoughItHadNeverBeenKilled) {
   ASSERT_EQ(place.shell(train + steps + "whole").status, 0);
   ASSERT_EQ(place.shell(train + steps + "parts --resume saved").status, 0);
   EXPECT_TRUE(place.read("whole") == place.read("parts"));
+}
+
+// What the report says, of each step as it ends; a cut line and those behind the checkpoint go.
+TEST_F(LongRun, LogsEachStep) {
+  place.write("plan.toml", place.read("plan.toml") + "[optimizer]\nschedule = \"linear\"\n");
+  const auto lines = [&] {
+    std::vector<json> steps;
+    std::istringstream text(place.read("log"));
+    for (std::string line; std::getline(text, line);) steps.push_back(json::parse(line));
+    return steps;
+  };
+  place.write("log", "of another run");
+  const Arguments logged = first({"--steps", "6", "--total-steps", "8", "--log", "log"});
+  const json whole = place.run_json(logged);
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 6U);
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    for (const char* field : {"step", "loss", "grad_norm", "tokens", "time_ns"}) {
+      EXPECT_EQ(all[s].at(field), whole["steps"][s].at(field)) << s << field;
+    }
+    EXPECT_DOUBLE_EQ(all[s].at("lr").get<double>(), 1e-3 * (1 - static_cast<double>(s) / 8));
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      json expected = whole["steps_memory"][2 * s + rank];
+      expected.erase("step");
+      EXPECT_EQ(all[s].at("ranks_memory").at(rank), expected);
+    }
+  }
+  place.run_json(first({"--steps", "3", "--total-steps", "8", "--save", "saved"}));
+  place.write("log", place.read("log") + "{\"step\": 7, \"lo");
+  place.run_json(resumed({"--steps", "7", "--log", "log"}));
+  const auto resumed_lines = lines();
+  ASSERT_EQ(resumed_lines.size(), 7U);
+  for (std::size_t s = 0; s < 6; ++s) {
+    EXPECT_EQ(resumed_lines[s].at("step"), s + 1);
+    EXPECT_EQ(resumed_lines[s].at("loss"), all[s].at("loss"));
+  }
+  place.write("log", "of another run\n");
+  const Outcome refused = place.run(resumed({"--steps", "7", "--log", "log"}));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("log: line 1: is no step of a log"), std::string::npos) << refused.err;
+  EXPECT_EQ(place.read("log"), "of another run\n");
+  const Outcome full = place.run(first({"--steps", "4", "--log", "/dev/full", "--save", "last"}));
+  EXPECT_EQ(full.status, 1);
+  EXPECT_NE(full.err.find("error: /dev/full: cannot be written"), std::string::npos) << full.err;
+  EXPECT_TRUE(std::filesystem::exists(place.path("last/index.json")));
 }
 
 // Of what a rank that fails has left, and of what processes have written together.
