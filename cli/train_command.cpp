@@ -22,9 +22,11 @@
 #include "executor/run/training.hpp"
 #include "executor/run/training_report.hpp"
 #include "models/base/atomic_file.hpp"
+#include "models/base/disk_space.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 #include "models/program/attention_workspace.hpp"
+#include "simulator/predict/checkpoint.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -114,6 +116,33 @@ std::uint64_t hash_of(const Job& job, const RankProgram& program, const Training
     all += '/' + std::to_string(number);
   }
   return std::hash<std::string>{}(all);
+}
+
+// What a run writes, as far as its size is known, at most at one time.
+std::vector<PlannedOutput> planned_outputs(const Job& job, const TrainingOptions& options) {
+  std::vector<PlannedOutput> outputs;
+  if (!options.save.empty()) {
+    const auto cost = simulator::checkpoint_cost(job, nullptr).sharded;
+    // Each tensor's name and place in the headers of all shards and in the index.
+    constexpr std::int64_t kEntry = 512;
+    const std::int64_t bytes = cost.bytes + kEntry * cost.writers * std::ssize(job.tree.parameters);
+    std::int64_t count = 1;
+    if (options.save_every > 0) {
+      const std::int64_t there = std::ssize(executor::steps_in(options.save));
+      const std::int64_t done = options.resume ? options.resume->state().step : 0;
+      const std::int64_t made =
+          (options.steps - done + options.save_every - 1) / options.save_every;
+      // A new one is whole before an old one goes.
+      count = std::min(made, std::max<std::int64_t>(0, options.keep - there) + 1);
+    }
+    outputs.push_back({options.save, count * bytes});
+  }
+  std::int64_t elements = 0;
+  for (const auto& parameter : job.tree.parameters) elements += parameter.numel();
+  for (const std::string* path : {&options.export_weights, &options.export_gradients}) {
+    if (!path->empty()) outputs.push_back({*path, elements * item_size(DType::fp32)});
+  }
+  return outputs;
 }
 
 // The exit status of all processes of an interrupted run, which call it together: an output that one has
@@ -351,7 +380,13 @@ tl::expected<TrainingResult, int> Train::train_here(
   if (leads && save_every_ > 0) {
     if (auto ok = executor::begin_series(save_); !ok) return tl::unexpected(complain(ok.error()));
   }
-  auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory);
+  if (leads) {
+    if (auto ok = check_disk_space(planned_outputs(inputs.job, inputs.options)); !ok) {
+      return tl::unexpected(complain(ok.error(), kRunFailed));
+    }
+  }
+  auto ok = check_host_memory(inputs.job, processes.ranks_here, inputs.options.device_memory,
+                              {variant_of(inputs.options), inputs.options.save_every > 0});
   if (!ok) return tl::unexpected(complain(ok.error(), kRunFailed));
   if (leads && !question_.is_quiet && gpus)
     announce(inputs.job, *gpus, *inputs.options.gpu_libraries);

@@ -44,12 +44,12 @@ namespace {
 // How much later than asked for a thread of a rank may be woken; Linux takes 50 us otherwise.
 constexpr Nanoseconds kTimerSlack{1'000};
 
+}  // namespace
+
 RunVariant variant_of(const TrainingOptions& options) {
   return {options.resume.has_value(), !options.export_gradients.empty(),
           !options.export_weights.empty(), !options.save.empty() && options.save_every == 0};
 }
-
-}  // namespace
 
 RankRun::RankRun(RunShared& shared, int rank)
     : shared_(shared),

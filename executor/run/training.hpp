@@ -24,6 +24,7 @@
 #include "executor/run/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
+#include "models/lowering/training/run_variant.hpp"
 #include "models/program/gpu_libraries.hpp"
 #include "models/program/oom_report.hpp"
 #include "models/sharding/job.hpp"
@@ -100,6 +101,9 @@ struct TrainingResult {
   std::vector<std::string> warnings;  // that came up in this process
   std::optional<GraphReport> graphs;  // of rank 0, or of this process'; where they are asked for
 };
+
+// What a run does besides training, by its options.
+RunVariant variant_of(const TrainingOptions& options);
 
 // What this run is before its first step; of one that is resumed, with the checkpoint's step and samples.
 RunState initial_state(const Job& job, const TokenData& data, const TrainingOptions& options);
