@@ -15,6 +15,7 @@
 #include "cli/gpus.hpp"
 #include "cli/interruption.hpp"
 #include "cli/processes.hpp"
+#include "cli/same_job.hpp"
 #include "executor/data/checkpoint_series.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
@@ -99,24 +100,6 @@ class Train : public Command {
   double hang_timeout_ = 60;
   bool poisons_ = false, tunes_ = false;
 };
-
-// Of everything that decides what is computed and exchanged; equal builds hash alike. Not of paths,
-// which may differ between nodes.
-std::uint64_t hash_of(const Job& job, const RankProgram& program, const TrainingOptions& options) {
-  std::string all = std::to_string(program_hash(program));
-  all += to_json(job.model) + to_toml(job.plan);
-  all += name(options.matmul_precision);
-  for (const std::string* path :
-       {&options.save, &options.export_weights, &options.export_gradients, &options.trace}) {
-    all += path->empty() ? '-' : '+';
-  }
-  for (const std::int64_t number :
-       {static_cast<std::int64_t>(options.seed), options.steps, options.total_steps,
-        options.save_every, options.resume ? options.resume->state().step : 0}) {
-    all += '/' + std::to_string(number);
-  }
-  return std::hash<std::string>{}(all);
-}
 
 // What a run writes, as far as its size is known, at most at one time.
 std::vector<PlannedOutput> planned_outputs(const Job& job, const TrainingOptions& options) {
@@ -432,11 +415,17 @@ Result<int> Train::run() {
     inputs->options.activities = activities.get();
   }
   const RankProgram program = lower(inputs->job, 0);
-  auto processes =
-      join_processes(inputs->job.ranks, comm_, gpus.has_value(),
-                     hash_of(inputs->job, program, inputs->options), inputs->options.hang_timeout);
+  auto processes = join_processes(inputs->job.ranks, comm_, gpus.has_value(),
+                                  std::hash<std::string>{}(to_json(inputs->job.model)),
+                                  inputs->options.hang_timeout);
   if (!processes) return tl::unexpected(processes.error());
   executor::Transport* const transport = processes->transport.get();
+  if (transport != nullptr) {
+    const auto comparison = compare_jobs(
+        *transport, facts_of(inputs->job, inputs->data, inputs->weights, inputs->options));
+    for (const Error& error : comparison.errors) complain(error);
+    if (!comparison.is_same) return kBadInput;
+  }
   if (gpus) {
     if (auto ok = use(*gpus, *processes, inputs->job, inputs->options); !ok) {
       return complain(ok.error(), kRunFailed);

@@ -115,7 +115,7 @@ std::string why_refused(const TcpHello& hello, const RunIdentity& run) {
   }
   if (hello.rank < 1 || hello.rank >= run.ranks) return who + " is not a rank of this run";
   if (hello.run.job != run.job) {
-    return who + " trains another job: its model, plan, steps, seed or checkpoint is not the same";
+    return who + " trains another job";
   }
   return "";
 }

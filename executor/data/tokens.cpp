@@ -10,6 +10,7 @@
 
 #include "executor/data/npy.hpp"
 #include "executor/data/shipped_text.hpp"
+#include "models/base/fnv_hash.hpp"
 #include "models/plan/plan.hpp"
 
 namespace foreshard::executor {
@@ -143,19 +144,19 @@ Result<TokenData> TokenData::finish(TokenData data, std::int64_t samples_needed)
   return data;
 }
 
-// FNV-1a over blocks of tokens that are spread evenly over all of them.
+// By blocks of tokens that are spread evenly over all of them.
 DataIdentity TokenData::identity() const {
   constexpr std::int64_t kBlocks = 64, kBlock = 512;
-  std::uint64_t hash = 0xcbf29ce484222325;
+  FnvHash hash;
   const std::int64_t last = std::max<std::int64_t>(0, tokens_ - kBlock);
   for (std::int64_t block = 0; block < kBlocks; ++block) {
     const std::int64_t first =
         last / (kBlocks - 1) * block + last % (kBlocks - 1) * block / (kBlocks - 1);
     for (std::int64_t i = first; i < std::min(first + kBlock, tokens_); ++i) {
-      hash = (hash ^ static_cast<std::uint64_t>(token(i))) * 0x100000001b3;
+      hash.add(static_cast<std::uint64_t>(token(i)));
     }
   }
-  return {path_, tokens_, hash};
+  return {path_, tokens_, hash.value()};
 }
 
 std::optional<std::int64_t> TokenData::first_outside(std::int64_t first, std::int64_t count) const {

@@ -1,13 +1,16 @@
 #include "executor/data/weight_source.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "executor/data/shard_region.hpp"
 #include "models/base/float_formats.hpp"
+#include "models/base/fnv_hash.hpp"
 
 namespace foreshard::executor {
 
@@ -60,6 +63,25 @@ Result<WeightSource> WeightSource::from_file(const std::string& path, const Llam
   WeightSource source;
   source.file_ = std::make_shared<const SafetensorsReader>(std::move(*reader));
   return source;
+}
+
+std::optional<std::uint64_t> WeightSource::fingerprint() const {
+  if (!file_) return std::nullopt;
+  constexpr std::int64_t kBlock = 256;
+  // In order of names: files may hold them in any.
+  std::map<std::string, const StoredTensor*> tensors;
+  for (const StoredTensor& tensor : file_->tensors()) tensors[tensor.name] = &tensor;
+  FnvHash hash;
+  for (const auto& [name, tensor] : tensors) {
+    hash.add(name);
+    const std::int64_t count = std::min(kBlock, tensor->elements);
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (const std::int64_t first : {std::int64_t{0}, tensor->elements - count}) {
+      read_as_float(*tensor, first, count, values.data());
+      for (const float value : values) hash.add(std::bit_cast<std::uint32_t>(value));
+    }
+  }
+  return hash.value();
 }
 
 void WeightSource::fill(const ModuleTree& tree, const ParameterShard& shard, DType storage,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "executor/data/initial_weights.hpp"
@@ -25,6 +26,9 @@ class WeightSource {
   // lm_head.weight and rotary tables, which some files carry, are passed over).
   static Result<WeightSource> from_file(const std::string& path, const LlamaConfig& config,
                                         const ModuleTree& tree);
+
+  // Tells files apart by the first and last values of each of their tensors; nothing where weights are drawn.
+  std::optional<std::uint64_t> fingerprint() const;
 
   // This rank's shard, `shard.local` elements and then zeros up to `shard.padded`, as fp32 or bf16.
   // `workers` share the work: each element is the same, however many they are. Safe to call from

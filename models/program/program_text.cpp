@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "models/base/figures.hpp"
+#include "models/base/fnv_hash.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard {
@@ -13,7 +14,7 @@ std::string_view word(const std::string_view (&words)[n], Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
 
-constexpr std::string_view kPhaseNames[] = {"setup",    "forward",   "loss",  "recompute",
+constexpr std::string_view kPhaseNames[] = {"setup",    "forward",   "loss",   "recompute",
                                             "backward", "optimizer", "report", "evaluation"};
 constexpr std::string_view kCategoryNames[] = {
     "parameters",          "gradients",  "optimizer_states", "unsharded_parameters",
@@ -24,13 +25,9 @@ constexpr std::string_view kKindNames[] = {
     "copy",        "record_event", "wait_event", "host_wait",    "record_stream",
     "empty_cache", "range_begin",  "range_end"};
 
-// FNV-1a over 64-bit words.
-class Hash {
+class Hash : public FnvHash {
  public:
-  void add(std::uint64_t value) { state_ = (state_ ^ value) * 0x100000001B3ull; }
-  void add(std::string_view text) {
-    for (const char c : text) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
-  }
+  using FnvHash::add;
   void add(const CostKey& key) {
     for (const DType type : {key.dtype, key.dtype2, key.dtype3}) {
       add(static_cast<std::uint64_t>(type));
@@ -38,10 +35,6 @@ class Hash {
     add(static_cast<std::uint64_t>(key.op));
     for (const std::int64_t dim : key.dims) add(static_cast<std::uint64_t>(dim));
   }
-  std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0xCBF29CE484222325ull;
 };
 
 void add_program(Hash& hash, const RankProgram& program, const Program& step) {

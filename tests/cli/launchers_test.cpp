@@ -219,12 +219,48 @@ TEST_F(Launchers, OneJobMeansOneJob) {
   environments[0]["FORESHARD_RENDEZVOUS_TIMEOUT"] = "5";
   const auto outcomes = place.run_together(
       {job("train", 2, {"--steps", "1"}), job("train", 2, {"--steps", "2"})}, environments);
-  EXPECT_EQ(outcomes[0].status, 1);
-  EXPECT_NE(outcomes[0].err.find("rank 1 trains another job"), std::string::npos)
-      << outcomes[0].err;
-  EXPECT_EQ(outcomes[1].status, 2);
-  EXPECT_NE(outcomes[1].err.find("rank 1 trains another job"), std::string::npos)
-      << outcomes[1].err;
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.err.find("rank 1: --steps: is 2, but 1 on rank 0"), std::string::npos)
+        << outcome.err;
+  }
+}
+
+// Over any transport, whatever has been said otherwise to one of the processes is named, and nothing else.
+TEST_F(Launchers, WhatIsNotTheSameJobIsNamed) {
+  place.write("a.txt", std::string(5000, 'a') + "b");
+  place.write("b.txt", "b" + std::string(5000, 'a'));
+  place.write("other.toml", place.read("plan.toml") + "[optimizer]\nlr = 0.5\n");
+  for (const char* seed : {"1", "2"}) {
+    place.run_json(job("train", 1,
+                       {"--steps", "1", "--seed", seed, "--export-weights",
+                        "w" + std::string(seed) + ".safetensors"}));
+  }
+  using Arguments = std::vector<std::string>;
+  const std::tuple<Arguments, Arguments, std::string> cases[] = {
+      {{"--data", "a.txt"}, {"--data", "b.txt"}, "--data"},
+      {{"--seed", "3"}, {"--seed", "4"}, "--seed"},
+      {{"--init", "w1.safetensors"}, {"--init", "w2.safetensors"}, "--init"},
+      {{"--init", "w1.safetensors"}, {}, "--init"},
+      {{}, {"--plan", "other.toml"}, "optimizer.lr"}};
+  for (const auto& [first, second, name] : cases) {
+    std::vector<Arguments> arguments(2,
+                                     {"train", "--model", "model", "--ranks", "2", "--steps", "2"});
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      const Arguments& more = rank == 0 ? first : second;
+      if (std::ranges::find(more, "--plan") == more.end()) {
+        arguments[rank].insert(arguments[rank].end(), {"--plan", "plan.toml"});
+      }
+      arguments[rank].insert(arguments[rank].end(), more.begin(), more.end());
+    }
+    const int port = free_port();
+    for (const Outcome& outcome :
+         place.run_together(arguments, std::vector{torchrun(0, 2, port), torchrun(1, 2, port)})) {
+      EXPECT_EQ(outcome.status, 2) << outcome.err;
+      EXPECT_NE(outcome.err.find("rank 1: " + name + ": is "), std::string::npos) << outcome.err;
+      EXPECT_EQ(outcome.err.find("error: "), outcome.err.rfind("error: ")) << outcome.err;
+    }
+  }
 }
 
 TEST_F(Launchers, MpirunTrainsOneJobByDefault) {
