@@ -94,12 +94,17 @@ class Train : public Command {
   std::int64_t steps_ = 0;
   std::int64_t seed_ = -1, total_steps_ = 0, save_every_ = 0, keep_ = 0;  // not given
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
-              init_, resume_, save_, log_, export_weights_, export_gradients_, trace_;
+              data_type_, init_, resume_, save_, log_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
   bool poisons_ = false, tunes_ = false;
 };
+
+std::int64_t samples_per_step(const Job& job) {
+  const BatchPlan& batch = job.plan.batch;
+  return batch.accumulation * batch.micro_batch * job.ranks;
+}
 
 // What a run writes, as far as its size is known, at most at one time.
 std::vector<PlannedOutput> planned_outputs(const Job& job, const TrainingOptions& options) {
@@ -147,6 +152,9 @@ Result<void> Train::check_options() const {
                                    {&export_weights_, "--export-weights"},
                                    {&export_gradients_, "--export-gradients"}}) {
     if (auto ok = check_output(*path, flag); !ok) return ok;
+  }
+  if (!data_type_.empty() && data_.empty()) {
+    return fail("", "--data-type", "is given without --data; expected a file that it is of");
   }
   if (save_every_ > 0 && save_.empty()) {
     return fail("", "--save-every", "is given without --save; expected a folder to save to");
@@ -228,10 +236,18 @@ Result<executor::TokenData> Train::load_data(
   const std::int64_t steps_left = steps_ - steps_done;
   constexpr std::int64_t kAll = 0, kVeryMany = 1'000'000;
   const std::int64_t samples =
-      steps_left > kVeryMany
-          ? kAll
-          : samples_done + steps_left * batch.accumulation * batch.micro_batch * job.ranks;
-  return executor::TokenData::open(path, job.model.vocabulary, batch.sequence, samples);
+      steps_left > kVeryMany ? kAll : samples_done + steps_left * samples_per_step(job);
+  const std::string& type = data_.empty() && before ? before->state().data.type : data_type_;
+  auto data = executor::TokenData::open(path, job.model.vocabulary, batch.sequence, samples,
+                                        executor::raw_type_named(type));
+  if (!data) return data;
+  const std::int64_t in_step = samples_per_step(job);
+  if (data->samples() < in_step) {
+    warn(path + ": has " + std::to_string(data->samples()) + " samples of " +
+         std::to_string(batch.sequence) + " tokens, fewer than the " + std::to_string(in_step) +
+         " of a step: they are repeated within each step");
+  }
+  return data;
 }
 
 // Behind its end a schedule's rate is zero, and steps would change nothing. A decay whose length the plan
@@ -376,11 +392,25 @@ tl::expected<TrainingResult, int> Train::train_here(
   if (leads && !question_.is_quiet && !gpus) announce(inputs.job, inputs.options.threads_per_rank);
   catch_signals();
   Progress progress(inputs.options.steps, question_.is_quiet);
-  inputs.options.on_step = [&progress](const executor::StepReport& step) {
+  const executor::SampleOrder order =
+      inputs.options.resume ? *order_behind(inputs.options.resume->state(), inputs.data)
+                            : executor::SampleOrder{};
+  const std::int64_t in_step = samples_per_step(inputs.job), in_epoch = inputs.data.samples();
+  inputs.options.on_step = [&, this](const executor::StepReport& step) {
+    const std::int64_t done = order.samples_done + (step.step - order.steps_done) * in_step;
+    const bool ends_epoch = done / in_epoch != (done - in_step) / in_epoch;
+    if (ends_epoch && in_step <= in_epoch && !question_.is_quiet) {
+      progress.make_room();
+      note("epoch " + std::to_string(done / in_epoch) + " of the data ends in step " +
+           std::to_string(step.step));
+    }
     progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
                                      duration((step.end - step.start).count()).c_str()));
   };
-  inputs.options.on_lost = [](const Error& error) { complain(error); };
+  inputs.options.on_lost = [&progress](const Error& error) {
+    progress.make_room();
+    complain(error);
+  };
   for (const std::string& warning : inputs.job.warnings) warn(warning);
   for (const std::string& warning : program.warnings) warn(warning);
   auto result = executor::train(inputs.job, inputs.data, inputs.weights, inputs.options);
@@ -493,9 +523,14 @@ void Train::add_to(Options& options) {
   options.flag("--tune", tunes_,
                "time the first kernels that cuBLASLt offers for a matrix product, and take the "
                "quickest (with --device cuda)");
-  options.input("--data", data_,
-                {"FILE", "training tokens: .npy, .bin (uint16 or uint32) or .txt (bytes)", false,
-                 "the checkpoint's, else a short text that is built in"});
+  options.input(
+      "--data", data_,
+      {"FILE",
+       "training tokens: .npy, .bin (uint16 or uint32, also with llm.c's header) or .txt (bytes)",
+       false, "the checkpoint's, else a short text that is built in"});
+  options.choice("--data-type", data_type_, {"uint16", "uint32"},
+                 {"TYPE", "how wide the tokens of a .bin file without a header are", false,
+                  "uint16, or uint32 for a vocabulary of more than 65536"});
   options.input("--init", init_,
                 {"FILE", "initial weights: safetensors, or the index of several", false, "random"});
   options.whole_number("--seed", seed_, {0, INT64_MAX},

@@ -33,6 +33,10 @@ void Progress::at(std::int64_t done, const std::string& note) {
   std::fflush(stderr);
 }
 
+void Progress::make_room() {
+  if (has_bar_) std::fputs("\r\033[K", stderr);
+}
+
 Progress::~Progress() {
   if (has_bar_) std::fputc('\n', stderr);
 }

@@ -11,6 +11,8 @@ class Progress {
  public:
   Progress(std::int64_t total, bool is_quiet);
   void at(std::int64_t done, const std::string& note);
+  // Where a line about something else comes next.
+  void make_room();
   ~Progress();
 
  private:

@@ -197,6 +197,7 @@ std::string to_json(const CheckpointIndex& index) {
                                {"data", state.data.path},
                                {"data_tokens", state.data.tokens},
                                {"data_fingerprint", state.data.fingerprint},
+                               {"data_type", state.data.type},
                                {"plan", state.plan},
                                {"model", state.model},
                                {"files", index.files},
@@ -227,6 +228,7 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
   if (object.contains("data_tokens")) {
     index.state.data.tokens = reader.natural("data_tokens");
     index.state.data.fingerprint = reader.bits("data_fingerprint");
+    index.state.data.type = reader.text("data_type");
   }
   index.state.plan = reader.text("plan");
   index.state.model = reader.text("model");

@@ -16,6 +16,7 @@ struct DataIdentity {
   std::string path;               // absolute; empty: the shipped text
   std::int64_t tokens = 0;        // 0: not known, in checkpoints of before it was stored
   std::uint64_t fingerprint = 0;  // of tokens at the beginning, at the end and in between
+  std::string type;               // "uint16" or "uint32", where the file does not say it itself
 
   bool has_same_tokens(const DataIdentity& other) const {
     return tokens == other.tokens && fingerprint == other.fingerprint;

@@ -1,6 +1,8 @@
 #include "executor/data/tokens.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -8,9 +10,13 @@
 #include <type_traits>
 #include <utility>
 
+#include <unistd.h>
+
 #include "executor/data/npy.hpp"
+#include "executor/data/raw_tokens.hpp"
 #include "executor/data/shipped_text.hpp"
 #include "models/base/fnv_hash.hpp"
+#include "models/base/mapped_file.hpp"
 #include "models/plan/plan.hpp"
 
 namespace foreshard::executor {
@@ -50,6 +56,19 @@ std::int64_t item_size(TokenType type) {
   return with_type(type, [](auto zero) { return static_cast<std::int64_t>(sizeof(zero)); });
 }
 
+std::string_view name(TokenType type) {
+  static constexpr std::string_view kNames[] = {"uint8",  "int8",  "uint16", "int16",
+                                                "uint32", "int32", "uint64", "int64"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+std::optional<TokenType> raw_type_named(std::string_view text) {
+  for (const TokenType type : {TokenType::u16, TokenType::u32}) {
+    if (name(type) == text) return type;
+  }
+  return std::nullopt;
+}
+
 std::int64_t sample_number(const BatchPosition& at, const SampleOrder& order, std::int64_t index) {
   const std::int64_t micro_steps =
       (at.step - 1 - order.steps_done) * at.accumulation + at.micro_step;
@@ -73,39 +92,45 @@ Result<SampleOrder> order_behind(const RunState& before, const TokenData& data) 
 }
 
 Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabulary,
-                                  std::int64_t sequence, std::int64_t samples_needed) {
+                                  std::int64_t sequence, std::int64_t samples_needed,
+                                  std::optional<TokenType> asked) {
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension != ".npy" && extension != ".bin" && extension != ".txt") {
     return fail(path, "", "has an unknown format; expected a .npy, .bin or .txt file");
   }
-  auto file = MappedFile::open(path, "tokens (.npy, .bin or .txt)");
+  constexpr const char* kExpected = "tokens (.npy, .bin or .txt)";
+  const auto mapped = MappedFile::open(path, kExpected);
+  if (!mapped) return tl::unexpected(mapped.error());
+  auto file = InputFile::open_regular(path, kExpected);
   if (!file) return tl::unexpected(file.error());
 
   TokenData data;
-  data.file_ = std::move(*file);
+  data.file_ = std::make_shared<const InputFile>(std::move(*file));
   data.name_ = path;
   data.path_ = std::filesystem::absolute(path).lexically_normal().string();
   data.vocabulary_ = vocabulary;
   data.sequence_ = sequence;
-  const auto bytes = data.file_.bytes();
-  data.data_ = bytes.data();
+  const auto bytes = mapped->bytes();
+  if (asked) data.type_said_ = name(*asked);
+  if (extension != ".bin" && asked) {
+    return fail(path, "--data-type", "is for .bin files; expected none with " + extension);
+  }
   if (extension == ".npy") {
     const auto array = parse_npy(bytes, path);
     if (!array) return tl::unexpected(array.error());
     data.type_ = array->type;
     data.byte_swapped_ = array->byte_swapped;
     data.tokens_ = array->length;
-    data.data_ += array->data_offset;
-  } else {
-    if (extension == ".bin") data.type_ = vocabulary > 65536 ? TokenType::u32 : TokenType::u16;
-    const auto size = static_cast<std::size_t>(item_size(data.type_));
-    if (bytes.size() % size != 0) {
-      return fail(path, "",
-                  "has " + std::to_string(bytes.size()) + " bytes; expected a multiple of " +
-                      std::to_string(size) + " for a vocabulary of " + std::to_string(vocabulary));
-    }
+    data.data_offset_ = static_cast<std::int64_t>(array->data_offset);
+  } else if (extension == ".bin") {
+    const auto raw = parse_raw_tokens(bytes, path, vocabulary, asked);
+    if (!raw) return tl::unexpected(raw.error());
+    data.type_ = raw->type;
     data.byte_swapped_ = std::endian::native == std::endian::big;
-    data.tokens_ = static_cast<std::int64_t>(bytes.size() / size);
+    data.tokens_ = raw->length;
+    data.data_offset_ = static_cast<std::int64_t>(raw->data_offset);
+  } else {
+    data.tokens_ = std::ssize(bytes);
   }
   return finish(std::move(data), samples_needed);
 }
@@ -114,7 +139,7 @@ Result<TokenData> TokenData::shipped_text(std::int64_t vocabulary, std::int64_t 
   const auto text = executor::shipped_text();
   TokenData data;
   data.name_ = "the shipped text";
-  data.data_ = reinterpret_cast<const std::byte*>(text.data());
+  data.text_ = std::as_bytes(std::span(text));
   data.tokens_ = static_cast<std::int64_t>(text.size());
   data.vocabulary_ = vocabulary;
   data.sequence_ = sequence;
@@ -132,10 +157,12 @@ Result<TokenData> TokenData::finish(TokenData data, std::int64_t samples_needed)
   }
   const auto samples =
       samples_needed == 0 ? data.samples() : std::min(samples_needed, data.samples());
-  if (const auto position = data.first_outside(0, samples * data.sequence_ + 1)) {
+  if (const auto position = data.first_outside(samples * data.sequence_ + 1)) {
     const auto value = with_type(data.type_, [&](auto zero) {
       using T = decltype(zero);
-      return std::to_string(static_cast<T>(element<T>(data.data_, *position, data.byte_swapped_)));
+      std::byte raw[sizeof(T)];
+      data.read(*position, raw);
+      return std::to_string(static_cast<T>(element<T>(raw, 0, data.byte_swapped_)));
     });
     return fail(data.name_, "token " + std::to_string(*position),
                 "is " + value + ", outside the model's vocabulary; expected less than vocab_size " +
@@ -144,60 +171,105 @@ Result<TokenData> TokenData::finish(TokenData data, std::int64_t samples_needed)
   return data;
 }
 
+void TokenData::read(std::int64_t first, std::span<std::byte> tokens) const {
+  std::int64_t at = data_offset_ + first * item_size(type_);
+  if (!file_) {
+    std::ranges::copy(text_.subspan(static_cast<std::size_t>(at), tokens.size()), tokens.begin());
+    return;
+  }
+  while (!tokens.empty()) {
+    const ssize_t got = ::pread(file_->descriptor(), tokens.data(), tokens.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      const std::string why = got < 0 ? "cannot be read (" + std::string(std::strerror(errno)) + ")"
+                                      : "has become shorter";
+      throw std::runtime_error(name_ + ": " + why + "; expected " + std::to_string(tokens_) +
+                               " tokens as at the start");
+    }
+    tokens = tokens.subspan(static_cast<std::size_t>(got));
+    at += got;
+  }
+}
+
+template <typename Visit>
+void TokenData::in_blocks(std::int64_t first, std::int64_t count, Visit visit) const {
+  constexpr std::int64_t kBlock = 4096;
+  std::byte raw[static_cast<std::size_t>(kBlock) * sizeof(std::int64_t)];
+  for (std::int64_t at = first; at < first + count; at += kBlock) {
+    const std::int64_t n = std::min(kBlock, first + count - at);
+    read(at, std::span(raw).first(static_cast<std::size_t>(n * item_size(type_))));
+    if (!visit(raw, n, at)) return;
+  }
+}
+
 // By blocks of tokens that are spread evenly over all of them.
 DataIdentity TokenData::identity() const {
   constexpr std::int64_t kBlocks = 64, kBlock = 512;
   FnvHash hash;
   const std::int64_t last = std::max<std::int64_t>(0, tokens_ - kBlock);
+  const auto limit = static_cast<std::uint64_t>(vocabulary_);
   for (std::int64_t block = 0; block < kBlocks; ++block) {
     const std::int64_t first =
         last / (kBlocks - 1) * block + last % (kBlocks - 1) * block / (kBlocks - 1);
-    for (std::int64_t i = first; i < std::min(first + kBlock, tokens_); ++i) {
-      hash.add(static_cast<std::uint64_t>(token(i)));
-    }
+    in_blocks(first, std::min(kBlock, tokens_), [&](const std::byte* raw, std::int64_t n, auto) {
+      with_type(type_, [&](auto zero) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          const auto value = element<decltype(zero)>(raw, i, byte_swapped_);
+          hash.add(wrap_vocabulary_ ? value % limit : value);
+        }
+      });
+      return true;
+    });
   }
-  return {path_, tokens_, hash.value()};
+  return {path_, tokens_, hash.value(), type_said_};
 }
 
-std::optional<std::int64_t> TokenData::first_outside(std::int64_t first, std::int64_t count) const {
+std::optional<std::int64_t> TokenData::first_outside(std::int64_t count) const {
   if (wrap_vocabulary_) return std::nullopt;
   return with_type(type_, [&](auto zero) -> std::optional<std::int64_t> {
     using T = decltype(zero);
     const auto limit = static_cast<std::uint64_t>(vocabulary_);
     if (std::is_unsigned_v<T> && limit > std::numeric_limits<T>::max()) return std::nullopt;
-    constexpr std::int64_t kBlock = 4096;
-    for (std::int64_t start = first; start < first + count; start += kBlock) {
-      const auto end = std::min(start + kBlock, first + count);
+    std::optional<std::int64_t> found;
+    in_blocks(0, count, [&](const std::byte* raw, std::int64_t n, std::int64_t at) {
       bool outside = false;  // no early exit, so that the loop can be vectorised
-      for (auto i = start; i < end; ++i) outside |= element<T>(data_, i, byte_swapped_) >= limit;
-      for (auto i = start; outside; ++i) {
-        if (element<T>(data_, i, byte_swapped_) >= limit) return i;
+      for (std::int64_t i = 0; i < n; ++i) outside |= element<T>(raw, i, byte_swapped_) >= limit;
+      for (std::int64_t i = 0; outside && !found; ++i) {
+        if (element<T>(raw, i, byte_swapped_) >= limit) found = at + i;
       }
-    }
-    return std::nullopt;
+      return !found;
+    });
+    return found;
   });
 }
 
 std::int64_t TokenData::token(std::int64_t position) const {
-  const auto value = with_type(
-      type_, [&](auto zero) { return element<decltype(zero)>(data_, position, byte_swapped_); });
+  const auto value = with_type(type_, [&](auto zero) {
+    std::byte raw[sizeof zero];
+    read(position, raw);
+    return element<decltype(zero)>(raw, 0, byte_swapped_);
+  });
   const auto limit = static_cast<std::uint64_t>(vocabulary_);
   return static_cast<std::int64_t>(wrap_vocabulary_ ? value % limit : value);
 }
 
 void TokenData::copy(std::int64_t first, std::int64_t count, std::int32_t* out) const {
-  with_type(type_, [&](auto zero) {
-    const auto limit = static_cast<std::uint64_t>(vocabulary_);
-    for (std::int64_t i = 0; i < count; ++i) {
-      auto value = element<decltype(zero)>(data_, first + i, byte_swapped_);
-      if (wrap_vocabulary_) value %= limit;
-      if (value >= limit) {
-        throw std::runtime_error(name_ + ": token " + std::to_string(first + i) +
-                                 " was not checked or has changed; expected less than vocab_size " +
-                                 std::to_string(vocabulary_));
+  const auto limit = static_cast<std::uint64_t>(vocabulary_);
+  in_blocks(first, count, [&](const std::byte* raw, std::int64_t n, std::int64_t at) {
+    with_type(type_, [&](auto zero) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        auto value = element<decltype(zero)>(raw, i, byte_swapped_);
+        if (wrap_vocabulary_) value %= limit;
+        if (value >= limit) {
+          throw std::runtime_error(name_ + ": token " + std::to_string(at + i) +
+                                   " was not checked or has changed; expected less than "
+                                   "vocab_size " +
+                                   std::to_string(vocabulary_));
+        }
+        out[at - first + i] = static_cast<std::int32_t>(value);
       }
-      out[i] = static_cast<std::int32_t>(value);
-    }
+    });
+    return true;
   });
 }
 

@@ -5,23 +5,28 @@
 // beyond the last whole sample start again at the first. Micro-step m of A in step t (from 1) reads
 // samples j = ((t-1)*A + m)*B and the B-1 after it.
 //
-// A file stays mapped; what is resident is what the page cache keeps of it.
+// A file is read where samples are taken from it: one that has become shorter is an error that names it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "executor/data/run_state.hpp"
 #include "models/base/error.hpp"
-#include "models/base/mapped_file.hpp"
+#include "models/base/input_file.hpp"
 
 namespace foreshard::executor {
 
 enum class TokenType : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64 };
 std::int64_t item_size(TokenType type);
+std::string_view name(TokenType type);  // "uint16", as NumPy calls it
+// "uint16" or "uint32", which raw files may be of; nothing otherwise.
+std::optional<TokenType> raw_type_named(std::string_view name);
 
 // Where a run starts to count: a resumed one goes on with the first sample not yet seen, even when
 // its number of ranks or its batch has changed.
@@ -42,11 +47,12 @@ struct BatchPosition {
 
 class TokenData {
  public:
-  // .npy (1-D, any integer dtype), .bin (raw little-endian uint16; uint32 where the vocabulary
-  // exceeds 65536) or .txt (each byte is a token). `samples_needed` limits how many samples are
-  // checked against the vocabulary now; 0 checks all.
+  // .npy (1-D, any integer dtype), .bin (raw_tokens.hpp; `asked`: its type) or .txt (each byte is a
+  // token). `samples_needed` limits how many samples are checked against the vocabulary now; 0
+  // checks all.
   static Result<TokenData> open(const std::string& path, std::int64_t vocabulary,
-                                std::int64_t sequence, std::int64_t samples_needed = 0);
+                                std::int64_t sequence, std::int64_t samples_needed = 0,
+                                std::optional<TokenType> asked = std::nullopt);
 
   // The text that ships with the project, as bytes, taken modulo the vocabulary where that is
   // smaller than 256, so that it serves every model.
@@ -59,20 +65,28 @@ class TokenData {
   DataIdentity identity() const;
 
   // Inputs and targets, micro_batch * sequence each. Throws std::runtime_error at a token outside
-  // the vocabulary: one that open() did not check, or that has changed since.
+  // the vocabulary, one that open() did not check or that has changed since, and where there is
+  // none any more.
   void fill_batch(const BatchPosition& at, const SampleOrder& order, std::int32_t* inputs,
                   std::int32_t* targets) const;
 
  private:
   TokenData() = default;
   static Result<TokenData> finish(TokenData data, std::int64_t samples_needed);
-  std::optional<std::int64_t> first_outside(std::int64_t first, std::int64_t count) const;
+  std::optional<std::int64_t> first_outside(std::int64_t count) const;
   void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const;
+  // Throws std::runtime_error where they cannot be read.
+  void read(std::int64_t first, std::span<std::byte> tokens) const;
+  // visit(tokens, n, first) for some of the tokens at a time, until it returns false.
+  template <typename Visit>
+  void in_blocks(std::int64_t first, std::int64_t count, Visit visit) const;
 
   std::string name_;
-  std::string path_;  // empty: of no file
-  MappedFile file_;
-  const std::byte* data_ = nullptr;
+  std::string path_;                       // empty: of no file
+  std::string type_said_;                  // by whoever opened it
+  std::shared_ptr<const InputFile> file_;  // nullptr: text_
+  std::span<const std::byte> text_;
+  std::int64_t data_offset_ = 0;
   TokenType type_ = TokenType::u8;
   bool byte_swapped_ = false;
   bool wrap_vocabulary_ = false;

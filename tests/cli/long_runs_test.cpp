@@ -135,6 +135,37 @@ TEST_F(LongRun, CountsTokensWhereSamplesGetAnotherLength) {
   }
 }
 
+TEST_F(LongRun, SaysWhereItsDataBeginAgain) {
+  write_tokens(place, "short.bin", 0, 6 * 16 + 1);  // three steps of two samples
+  const auto said = [&](const std::string& steps) {
+    const Outcome outcome =
+        place.run(job("train", 2, {"--data", "short.bin", "--steps", steps, "--save", "saved"}));
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_EQ(said("2").find("epoch"), std::string::npos);
+  const std::string all = said("6");
+  EXPECT_NE(all.find("epoch 1 of the data ends in step 3"), std::string::npos) << all;
+  EXPECT_NE(all.find("epoch 2 of the data ends in step 6"), std::string::npos) << all;
+  const Outcome rest = place.run(resumed({"--steps", "9"}));
+  EXPECT_NE(rest.err.find("epoch 3 of the data ends in step 9"), std::string::npos) << rest.err;
+  const Outcome few = place.run(job("train", 8, {"--data", "short.bin", "--steps", "1"}));
+  EXPECT_NE(few.err.find("short.bin: has 6 samples of 16 tokens, fewer than the 8 of a step"),
+            std::string::npos)
+      << few.err;
+}
+
+TEST_F(LongRun, GoesOnWithTheWidthOfItsTokens) {
+  const std::string narrow = place.read("tokens.bin");
+  std::string wide;
+  for (std::size_t i = 0; i < narrow.size(); i += 2) wide += {narrow[i], '\0', '\0', '\0'};
+  place.write("wide.bin", wide);
+  const Arguments said = {"--seed",   "5",           "--steps", "2",      "--data",
+                          "wide.bin", "--data-type", "uint32",  "--save", "saved"};
+  expect_equal(place.run_json(job("train", 2, said)), place.run_json(first({"--steps", "2"})));
+  EXPECT_EQ(place.run(resumed({"--steps", "3"})).status, 0);
+}
+
 TEST_F(LongRun, KeepsTheNewestCheckpointsOnItsWay) {
   const json whole = place.run_json(first({"--steps", "10"}));
   expect_equal(place.run_json(first({"--steps", "8", "--save", "saved", "--save-every", "3"})),

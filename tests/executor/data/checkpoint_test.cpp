@@ -43,7 +43,7 @@ RunState state_of(const LlamaConfig& config, std::int64_t step, int ranks) {
   state.seed = ~std::uint64_t{0};
   state.samples = 12 * step;
   state.ranks = ranks;
-  state.data = {"täxt.npy", 5000, ~std::uint64_t{1}};
+  state.data = {"täxt.npy", 5000, ~std::uint64_t{1}, "uint32"};
   state.plan = "[batch]\nmicro_batch = 2\n";
   state.model = to_json(config);
   return state;
@@ -146,6 +146,7 @@ TEST_F(CheckpointTest, KeepsTheState) {
   EXPECT_EQ(state.data.path, "täxt.npy");
   EXPECT_EQ(state.data.tokens, 5000);
   EXPECT_EQ(state.data.fingerprint, ~std::uint64_t{1});
+  EXPECT_EQ(state.data.type, "uint32");
   EXPECT_EQ(state.plan, "[batch]\nmicro_batch = 2\n");
 }
 

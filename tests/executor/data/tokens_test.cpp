@@ -136,6 +136,73 @@ TEST(Tokens, ReadsRawTokensAndText) {
   EXPECT_EQ(text->token(3), 255);
 }
 
+TEST(Tokens, AreAsWideAsTheFileOrTheUserSays) {
+  TemporaryFolder folder;
+  const auto values = counting<std::uint32_t>(40);
+  const auto file = folder.write("wide.bin", raw(values));
+  const auto refused = TokenData::open(file, 300, 4);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("--data-type uint32"), std::string::npos);
+  const auto wide = TokenData::open(file, 300, 4, 0, TokenType::u32);
+  ASSERT_TRUE(wide) << wide.error().text();
+  EXPECT_EQ(wide->tokens(), 40);
+  EXPECT_EQ(wide->token(39), 39);
+  EXPECT_EQ(wide->identity().type, "uint32");
+  const auto narrow = TokenData::open(file, 300, 4, 0, TokenType::u16);
+  ASSERT_TRUE(narrow) << narrow.error().text();
+  EXPECT_EQ(narrow->tokens(), 80);
+  const auto padding =
+      TokenData::open(folder.write("zeros.bin", raw(std::vector<std::uint16_t>(80))), 300, 4);
+  EXPECT_TRUE(padding);  // nothing but zeros is of either width
+  EXPECT_FALSE(TokenData::open(folder.write("a.txt", "abcdef"), 300, 4, 0, TokenType::u16));
+}
+
+TEST(Tokens, ReadTheHeaderOfLlmC) {
+  TemporaryFolder folder;
+  const auto header = [](std::int32_t magic, std::int32_t version, std::int32_t count) {
+    std::vector<std::int32_t> words(256);
+    words[0] = magic;
+    words[1] = version;
+    words[2] = count;
+    return raw(words);
+  };
+  const auto gpt2 = TokenData::open(
+      folder.write("gpt2.bin", header(20240520, 1, 30) + raw(counting<std::uint16_t>(30))), 300, 4);
+  ASSERT_TRUE(gpt2) << gpt2.error().text();
+  EXPECT_EQ(gpt2->tokens(), 30);
+  EXPECT_EQ(gpt2->token(29), 29);
+  const auto file =
+      folder.write("llama3.bin", header(20240801, 7, 30) + raw(counting<std::uint32_t>(30)));
+  const auto llama3 = TokenData::open(file, 300, 4);
+  ASSERT_TRUE(llama3) << llama3.error().text();
+  EXPECT_EQ(llama3->token(29), 29);
+  EXPECT_TRUE(gpt2->identity().has_same_tokens(llama3->identity()));
+  const auto other = TokenData::open(file, 300, 4, 0, TokenType::u16);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().field, "--data-type");
+  const auto cut = TokenData::open(
+      folder.write("cut.bin", header(20240520, 1, 31) + raw(counting<std::uint16_t>(30))), 300, 4);
+  ASSERT_FALSE(cut);
+  EXPECT_NE(cut.error().message.find("says 31 tokens, but 30 follow"), std::string::npos);
+}
+
+TEST(Tokens, ThatAreNoLongerThereAreAnErrorThatNamesTheFile) {
+  TemporaryFolder folder;
+  const auto file = folder.write("x.bin", raw(counting<std::uint16_t>(9000)));
+  const auto tokens = TokenData::open(file, 300, 8);
+  ASSERT_TRUE(tokens) << tokens.error().text();
+  std::filesystem::resize_file(file, 4000);
+  std::vector<std::int32_t> inputs(8), targets(8);
+  tokens->fill_batch({}, {}, inputs.data(), targets.data());
+  EXPECT_EQ(targets[7], 8);
+  try {
+    tokens->fill_batch({.step = 500}, {}, inputs.data(), targets.data());
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(error.what(), file + ": has become shorter; expected 9000 tokens as at the start");
+  }
+}
+
 TEST(Tokens, NamesWhatIsWrong) {
   TemporaryFolder folder;
   struct Case {
