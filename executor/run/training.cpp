@@ -229,6 +229,7 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
         profiler::Recorder::create(options.trace, describe_run(job, ranks[0]->program(), options));
     if (!made) return tl::unexpected(made.error());
     recorder = std::move(*made);
+    if (options.on_lost) recorder->on_failure(options.on_lost);
     if (options.activities != nullptr) {
       if (auto ok = recorder->record_devices(*options.activities); !ok) {
         return tl::unexpected(ok.error());

@@ -84,6 +84,8 @@ struct Recorder::State {
   std::thread drainer;
   std::condition_variable stop_requested;
   bool is_stopping = false;
+  bool has_failed = false;  // what is appended is counted, and has no other effect
+  std::function<void(const Error&)> tell_failure;
 
   std::int64_t now() const { return clock_now() - origin_ns; }
 
@@ -165,7 +167,9 @@ struct Recorder::State {
       const std::int64_t complete_until = std::max<std::int64_t>(take_all(), 1);
       const auto committed = writer.commit(complete_until);
       drain_cpu_ns += thread_cpu_ns() - used_before;
-      if (!committed) return;  // close() will fail with it
+      if (!committed && !std::exchange(has_failed, true) && tell_failure) {
+        tell_failure(committed.error());
+      }
     }
   }
 
@@ -260,6 +264,11 @@ RankRecorder& Recorder::add_rank(int rank, const RankProgram& program, const Mod
     }
   }
   return added;
+}
+
+void Recorder::on_failure(std::function<void(const Error&)> tell) {
+  const std::lock_guard lock(state_->mutex);
+  state_->tell_failure = std::move(tell);
 }
 
 std::int64_t Recorder::now() const {

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -115,6 +116,10 @@ class Recorder {
 
   // The recorder of a rank, for as long as this object lives. From any thread, once per rank.
   RankRecorder& add_rank(int rank, const RankProgram& program, const ModuleTree& tree);
+
+  // Called at once, from the thread that writes, when the file cannot be written any further: the run goes on, and what
+  // is recorded from then on is thrown away. close() returns the error, too.
+  void on_failure(std::function<void(const Error&)> tell);
 
   // Nanoseconds since the trace's origin.
   std::int64_t now() const;

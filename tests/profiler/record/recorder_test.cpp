@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,6 +147,46 @@ TEST(Recorder, SurvivesBeingKilled) {
     EXPECT_GT(trace->complete_until_ns, 0);
   }
   EXPECT_GT(opened, 0);
+}
+
+std::int64_t peak_kib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// What a run goes on to record takes no memory; in a process of its own, whose files are bounded.
+TEST(Recorder, TellsAtOnceThatItsFileCannotBeWritten) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Job job = small_job();
+    const RankProgram program = lower(job, 0);
+    auto recorder = Recorder::create(folder.path("a.fst"), {});
+    RankRecorder& rank = (*recorder)->add_rank(0, program, job.tree);
+    std::atomic<bool> is_told{false};
+    (*recorder)->on_failure([&](const Error& error) { is_told = error.file.ends_with("a.fst"); });
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{1 << 20, 1 << 20};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int step = 0;
+    for (; step < 20'000 && !is_told; ++step) {
+      pretend(**recorder, rank, program, step);
+      ::usleep(500);
+    }
+    const std::int64_t before = peak_kib();
+    for (const int end = step + 4000; step < end; ++step) {
+      pretend(**recorder, rank, program, step);
+      ::usleep(500);
+    }
+    constexpr std::int64_t kMost = 16 << 10;
+    const bool is_bounded = peak_kib() - before < kMost;
+    ::_exit(!is_told ? 1 : !is_bounded ? 2 : (*recorder)->close() ? 3 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Recorder, LeavesAnUnclosedFileIncomplete) {
