@@ -14,7 +14,9 @@
 #include "cli/common/question_options.hpp"
 #include "cli/gpus.hpp"
 #include "cli/interruption.hpp"
+#include "cli/planned_outputs.hpp"
 #include "cli/processes.hpp"
+#include "cli/resumption.hpp"
 #include "cli/same_job.hpp"
 #include "executor/data/checkpoint_series.hpp"
 #include "executor/data/output_claim.hpp"
@@ -23,11 +25,9 @@
 #include "executor/run/training.hpp"
 #include "executor/run/training_report.hpp"
 #include "models/base/atomic_file.hpp"
-#include "models/base/disk_space.hpp"
 #include "models/base/figures.hpp"
 #include "models/lowering/lower.hpp"
 #include "models/program/attention_workspace.hpp"
-#include "simulator/predict/checkpoint.hpp"
 
 namespace foreshard::cli {
 namespace {
@@ -74,8 +74,6 @@ class Train : public Command {
  private:
   Result<void> check_options() const;
   Result<std::optional<executor::Checkpoint>> open_checkpoint() const;
-  Result<void> check_continues(const executor::RunState& now,
-                               const executor::Checkpoint& checkpoint) const;
   Result<executor::TokenData> load_data(const Job& job,
                                         const std::optional<executor::Checkpoint>& before) const;
   Result<void> check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const;
@@ -104,33 +102,6 @@ class Train : public Command {
 std::int64_t samples_per_step(const Job& job) {
   const BatchPlan& batch = job.plan.batch;
   return batch.accumulation * batch.micro_batch * job.ranks;
-}
-
-// What a run writes, as far as its size is known, at most at one time.
-std::vector<PlannedOutput> planned_outputs(const Job& job, const TrainingOptions& options) {
-  std::vector<PlannedOutput> outputs;
-  if (!options.save.empty()) {
-    const auto cost = simulator::checkpoint_cost(job, nullptr).sharded;
-    // Each tensor's name and place in the headers of all shards and in the index.
-    constexpr std::int64_t kEntry = 512;
-    const std::int64_t bytes = cost.bytes + kEntry * cost.writers * std::ssize(job.tree.parameters);
-    std::int64_t count = 1;
-    if (options.save_every > 0) {
-      const std::int64_t there = std::ssize(executor::steps_in(options.save));
-      const std::int64_t done = options.resume ? options.resume->state().step : 0;
-      const std::int64_t made =
-          (options.steps - done + options.save_every - 1) / options.save_every;
-      // A new one is whole before an old one goes.
-      count = std::min(made, std::max<std::int64_t>(0, options.keep - there) + 1);
-    }
-    outputs.push_back({options.save, count * bytes});
-  }
-  std::int64_t elements = 0;
-  for (const auto& parameter : job.tree.parameters) elements += parameter.numel();
-  for (const std::string* path : {&options.export_weights, &options.export_gradients}) {
-    if (!path->empty()) outputs.push_back({*path, elements * item_size(DType::fp32)});
-  }
-  return outputs;
 }
 
 // The exit status of all processes of an interrupted run, which call it together: an output that one has
@@ -189,38 +160,7 @@ Result<std::optional<executor::Checkpoint>> Train::open_checkpoint() const {
                 "cannot be given beside --resume: the weights are the checkpoint's; expected one "
                 "of them");
   }
-  auto found = executor::find_checkpoint(resume_);
-  if (!found) return tl::unexpected(found.error());
-  for (const Error& damaged : found->damaged) {
-    warn(damaged.text() + "; the run goes on from " + found->path);
-  }
-  const std::int64_t step = found->checkpoint.state().step;
-  if (step >= steps_) {
-    return fail(
-        found->path, "--steps",
-        "the checkpoint is of step " + std::to_string(step) + "; expected a later last step");
-  }
-  return std::move(found->checkpoint);
-}
-
-// What is asked otherwise than by the run before is said, line by line.
-Result<void> Train::check_continues(const executor::RunState& now,
-                                    const executor::Checkpoint& checkpoint) const {
-  const executor::RunState& before = checkpoint.state();
-  const auto found = differences(before, now, checkpoint.index_file());
-  if (!found) return tl::unexpected(found.error());
-  const bool is_known = before.data.tokens > 0;
-  if (is_known && before.data.path == now.data.path && !before.data.has_same_tokens(now.data)) {
-    return fail(now.data.path, "",
-                "has other tokens than those that the checkpoint was trained with (" +
-                    std::to_string(now.data.tokens) + ", then " +
-                    std::to_string(before.data.tokens) +
-                    "); expected the same, or a file of another name to go on with");
-  }
-  for (const executor::RunDifference& difference : *found) {
-    warn("not as in the checkpoint: " + difference.text());
-  }
-  return {};
+  return checkpoint_to_resume(resume_, steps_);
 }
 
 // The samples that are left are looked at before the run, unless they are very many.

@@ -1,0 +1,37 @@
+#include "cli/planned_outputs.hpp"
+
+#include <algorithm>
+
+#include "executor/data/checkpoint_series.hpp"
+#include "simulator/predict/checkpoint.hpp"
+
+namespace foreshard::cli {
+
+std::vector<PlannedOutput> planned_outputs(const Job& job,
+                                           const executor::TrainingOptions& options) {
+  std::vector<PlannedOutput> outputs;
+  if (!options.save.empty()) {
+    const auto cost = simulator::checkpoint_cost(job, nullptr).sharded;
+    // Each tensor's name and place in the headers of all shards and in the index.
+    constexpr std::int64_t kEntry = 512;
+    const std::int64_t bytes = cost.bytes + kEntry * cost.writers * std::ssize(job.tree.parameters);
+    std::int64_t count = 1;
+    if (options.save_every > 0) {
+      const std::int64_t there = std::ssize(executor::steps_in(options.save));
+      const std::int64_t done = options.resume ? options.resume->state().step : 0;
+      const std::int64_t made =
+          (options.steps - done + options.save_every - 1) / options.save_every;
+      // A new one is whole before an old one goes.
+      count = std::min(made, std::max<std::int64_t>(0, options.keep - there) + 1);
+    }
+    outputs.push_back({options.save, count * bytes});
+  }
+  std::int64_t elements = 0;
+  for (const auto& parameter : job.tree.parameters) elements += parameter.numel();
+  for (const std::string* path : {&options.export_weights, &options.export_gradients}) {
+    if (!path->empty()) outputs.push_back({*path, elements * item_size(DType::fp32)});
+  }
+  return outputs;
+}
+
+}  // namespace foreshard::cli
