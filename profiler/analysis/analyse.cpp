@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <future>
 #include <limits>
 #include <map>
 #include <utility>
@@ -95,6 +96,7 @@ class Analyser {
     const Launches launches(trace_);
     if (is_stopped()) return;
     choose_steps();
+    auto path = std::async([&] { find_path(launches); });  // the longest of them
     gaps_ = compute_gaps(trace_, launches, typical_);
     if (is_stopped()) return;
     launches_ = launch_statistics(trace_, launches);
@@ -116,7 +118,7 @@ class Analyser {
     result_.groups = group_waits(trace_);
     result_.waits = rank_waits(result_.groups);
     if (is_stopped()) return;
-    find_path(launches);
+    path.get();
     count_missing_ranks();
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "models/base/statistics.hpp"
@@ -19,12 +20,11 @@ namespace {
 using traces::bounded_sum;
 using traces::Event;
 using traces::EventKind;
-using traces::EventPointer;
 using traces::Interval;
 
 struct RankIntervals {
   std::vector<Interval> compute;
-  std::vector<EventPointer> collectives;
+  std::vector<std::pair<std::int64_t, std::size_t>> collectives;  // start and event
 };
 
 std::int32_t rank_of(const traces::Trace& trace, const Event& e) {
@@ -50,10 +50,10 @@ std::size_t count_ranks(const traces::Trace& trace) {
 }
 
 // Of each event of a collective that all ranks of its group have, by index: the time of the rank that came last.
-std::map<std::int64_t, std::int64_t> transfer_times(const traces::Trace& trace) {
+std::unordered_map<std::size_t, std::int64_t> transfer_times(const traces::Trace& trace) {
   const std::size_t all_ranks = count_ranks(trace);
   std::map<traces::StringId, std::size_t> group_ranks;
-  std::map<std::int64_t, std::int64_t> times;
+  std::unordered_map<std::size_t, std::int64_t> times;
   for (const traces::Collective& collective : traces::collectives(trace)) {
     const auto [group, is_new] = group_ranks.try_emplace(collective.group);
     if (is_new) group->second = traces::process_group(trace.strings[group->first]).ranks.size();
@@ -62,7 +62,9 @@ std::map<std::int64_t, std::int64_t> transfer_times(const traces::Trace& trace) 
     for (const auto& member : collective.events) {
       shortest = std::min(shortest, duration_of(trace, member.second));
     }
-    for (const auto& member : collective.events) times[member.second] = shortest;
+    for (const auto& member : collective.events) {
+      times[static_cast<std::size_t>(member.second)] = shortest;
+    }
   }
   return times;
 }
@@ -125,40 +127,39 @@ std::vector<CollectiveCost> by_unit(const std::vector<CollectiveCost>& costs) {
 
 std::vector<CollectiveCost> collective_costs(const traces::Trace& trace) {
   std::map<std::int32_t, RankIntervals> ranks;
-  for (auto at = trace.events.begin(); at != trace.events.end(); ++at) {
-    const Event e = *at;
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const Event e = trace.events[i];
     if (e.kind == EventKind::compute) {
       ranks[rank_of(trace, e)].compute.push_back({e.start_ns, e.end_ns});
     } else if (e.kind == EventKind::communication) {
-      ranks[rank_of(trace, e)].collectives.push_back(at);
+      ranks[rank_of(trace, e)].collectives.emplace_back(e.start_ns, i);
     }
   }
-  const std::map<std::int64_t, std::int64_t> transfers = transfer_times(trace);
+  const auto transfers = transfer_times(trace);
   using traces::StringId;  // name, unit, group, cost key
   std::map<std::tuple<StringId, StringId, StringId, StringId>, CollectiveCost> costs;
   for (auto& [rank, intervals] : ranks) {
     const auto compute = united(std::move(intervals.compute));
-    std::stable_sort(intervals.collectives.begin(), intervals.collectives.end(),
-                     [](const auto& a, const auto& b) { return a->start_ns < b->start_ns; });
+    std::ranges::sort(intervals.collectives);
     std::int64_t counted_until = std::numeric_limits<std::int64_t>::min();
     std::size_t next = 0;  // first compute interval that is not over
-    for (const EventPointer e : intervals.collectives) {
-      CollectiveCost& cost = costs[{e->name, e->unit, e->group, e->cost_key}];
+    for (const auto& [start, index] : intervals.collectives) {
+      const Event e = trace.events[index];
+      CollectiveCost& cost = costs[{e.name, e.unit, e.group, e.cost_key}];
       ++cost.count;
-      cost.bytes = bounded_sum(cost.bytes, e->bytes);
-      cost.total_ns = bounded_sum(cost.total_ns, e->end_ns - e->start_ns);
-      if (const auto transfer = transfers.find(e - trace.events.begin());
-          transfer != transfers.end()) {
+      cost.bytes = bounded_sum(cost.bytes, e.bytes);
+      cost.total_ns = bounded_sum(cost.total_ns, e.end_ns - e.start_ns);
+      if (const auto transfer = transfers.find(index); transfer != transfers.end()) {
         ++cost.matched;
         cost.transfer_ns = bounded_sum(cost.transfer_ns, transfer->second);
       }
-      const std::int64_t begin = std::max(e->start_ns, counted_until);
-      if (begin >= e->end_ns) continue;
-      counted_until = e->end_ns;
-      std::int64_t exposed = e->end_ns - begin;
+      const std::int64_t begin = std::max(e.start_ns, counted_until);
+      if (begin >= e.end_ns) continue;
+      counted_until = e.end_ns;
+      std::int64_t exposed = e.end_ns - begin;
       while (next < compute.size() && compute[next].end_ns <= begin) ++next;
-      for (std::size_t k = next; k < compute.size() && compute[k].start_ns < e->end_ns; ++k) {
-        exposed -= std::min(compute[k].end_ns, e->end_ns) - std::max(compute[k].start_ns, begin);
+      for (std::size_t k = next; k < compute.size() && compute[k].start_ns < e.end_ns; ++k) {
+        exposed -= std::min(compute[k].end_ns, e.end_ns) - std::max(compute[k].start_ns, begin);
       }
       cost.exposed_ns = bounded_sum(cost.exposed_ns, exposed);
     }

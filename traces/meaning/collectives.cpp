@@ -32,36 +32,64 @@ std::int64_t nodes_holding(const std::vector<std::int32_t>& ranks, std::int64_t 
   return std::ssize(nodes);
 }
 
-std::vector<Collective> collectives(const Trace& trace) {
-  std::vector<std::pair<std::int64_t, std::int32_t>> in_order;
+namespace {
+
+// An event of a collective, by what tells with which others it meets.
+struct Member {
+  StringId group;
+  std::int32_t step;
+  StringId what;
+  std::int64_t number;
+  std::int64_t repeat;  // which of those of its rank that are the same in all of the above
+  std::int32_t rank;
+  std::int64_t start_ns;
+  std::int32_t index;
+
+  auto meeting() const { return std::tie(group, step, what, number, repeat); }
+};
+
+std::vector<Member> members(const Trace& trace) {
+  std::vector<Member> all;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const Event event = trace.events[i];
-    if (event.kind == EventKind::communication) {
-      in_order.emplace_back(event.start_ns, static_cast<std::int32_t>(i));
-    }
-  }
-  std::stable_sort(in_order.begin(), in_order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  // Group, step, what, number, which of them.
-  using Key = std::tuple<StringId, std::int32_t, StringId, std::int64_t, std::int64_t>;
-  std::map<Key, Collective> found;
-  std::map<std::pair<std::int32_t, Key>, std::int64_t> seen;
-  for (const auto& [start, index] : in_order) {
-    const Event event = trace.events[static_cast<std::size_t>(index)];
-    const std::int32_t rank = trace.lanes[static_cast<std::size_t>(event.lane)].rank;
+    if (event.kind != EventKind::communication) continue;
     const bool has_number = event.group != 0 && event.sequence > 0;
     const StringId what = event.group != 0        ? 0
                           : event.stable_key != 0 ? event.stable_key
                                                   : event.name;
-    Key key{event.group, has_number ? 0 : event.step, what, has_number ? event.sequence : 0, 0};
-    std::get<4>(key) = seen[{rank, key}]++;
-    Collective& collective = found[key];
-    collective.group = event.group;
-    collective.events[rank] = index;
+    all.push_back({event.group, has_number ? 0 : event.step, what, has_number ? event.sequence : 0,
+                   0, trace.lanes[static_cast<std::size_t>(event.lane)].rank, event.start_ns,
+                   static_cast<std::int32_t>(i)});
   }
-  std::vector<Collective> all;
-  for (auto& [key, collective] : found) all.push_back(std::move(collective));
+  std::ranges::sort(all, {}, [](const Member& m) {
+    return std::tie(m.group, m.step, m.what, m.number, m.rank, m.start_ns, m.index);
+  });
+  for (std::size_t n = 1; n < all.size(); ++n) {
+    const Member& before = all[n - 1];
+    const bool is_same =
+        std::tie(before.group, before.step, before.what, before.number, before.rank) ==
+        std::tie(all[n].group, all[n].step, all[n].what, all[n].number, all[n].rank);
+    if (is_same) all[n].repeat = before.repeat + 1;
+  }
   return all;
+}
+
+}  // namespace
+
+std::vector<Collective> collectives(const Trace& trace) {
+  std::vector<Member> all = members(trace);
+  std::ranges::sort(all, {}, [](const Member& m) {
+    return std::tie(m.group, m.step, m.what, m.number, m.repeat, m.rank);
+  });
+  std::vector<Collective> found;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (n == 0 || all[n].meeting() != all[n - 1].meeting()) {
+      found.emplace_back().group = all[n].group;
+    }
+    auto& events = found.back().events;
+    events.emplace_hint(events.end(), all[n].rank, all[n].index);
+  }
+  return found;
 }
 
 }  // namespace foreshard::traces

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <limits>
 #include <map>
 #include <ranges>
@@ -48,9 +49,9 @@ void derive(Document& document, traces::Trace trace, const std::stop_token& stop
   document.extent = extent_of(*shared);
   document.steps = steps_of(*shared);
   if (stop.stop_requested()) return;
+  auto lanes = std::async([&] { return std::make_shared<LaneSet>(shared); });
   document.analysis = std::make_shared<profiler::Analysis>(profiler::analyse(*shared, stop));
-  if (stop.stop_requested()) return;
-  document.lanes = std::make_shared<LaneSet>(shared);
+  document.lanes = lanes.get();
 }
 
 // "llama-3.1-8b · 8 ranks", as far as the run tells.
