@@ -387,7 +387,7 @@ Collected Collector::finish(std::int64_t base_ns) {
   }
   blocks_.clear();
   for (AllocatorInstant& instant : out_.memory) instant.time_ns += base_ns;
-  out_.counters = counters_.counters(out_.strings, base_ns);
+  out_.counters = counters_.take(out_.strings, base_ns);
   for (FlowEnd& end : out_.flows) {
     end.time_ns += base_ns;
     end.lane = lanes_.find(end.is_on_device(), end.place);

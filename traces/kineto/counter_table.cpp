@@ -1,5 +1,7 @@
 #include "traces/kineto/counter_table.hpp"
 
+#include <utility>
+
 #include "traces/kineto/json/raw_event.hpp"
 
 namespace foreshard::traces::kineto {
@@ -38,15 +40,16 @@ std::vector<std::string> CounterTable::titles() const {
   return titles;
 }
 
-std::vector<Counter> CounterTable::counters(Strings& strings, std::int64_t base_ns) const {
+std::vector<Counter> CounterTable::take(Strings& strings, std::int64_t base_ns) {
   const std::vector<std::string> names = titles();
   std::vector<Counter> counters;
   for (std::size_t n = 0; n < keys_.size(); ++n) {
     Counter& counter = counters.emplace_back();
     counter.name = strings.intern(names[n]);
-    counter.samples = samples_[n];
+    counter.samples = std::move(samples_[n]);
     for (CounterSample& sample : counter.samples) sample.time_ns += base_ns;
   }
+  *this = {};
   return counters;
 }
 

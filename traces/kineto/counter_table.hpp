@@ -20,8 +20,9 @@ class CounterTable {
   bool add(std::string_view process, std::int64_t id, std::string_view name,
            std::string_view series, CounterSample sample);
 
-  // In the order in which they were met, without a rank; times plus `base_ns`.
-  std::vector<Counter> counters(Strings& strings, std::int64_t base_ns) const;
+  // In the order in which they were met, without a rank; times plus `base_ns`. The table is empty
+  // afterwards.
+  std::vector<Counter> take(Strings& strings, std::int64_t base_ns);
 
  private:
   struct Key {

@@ -781,6 +781,7 @@ HoverCard Scene::counter_card(const SceneHit& hit) const {
   const Row& row = lanes_of(*content_, id.document).rows()[id.index];
   HoverCard out;
   out.title = hit.title;
+  out.swatch = theme()[Role::text2];
   out.facts.emplace_back(tr("Value"), row.value_text(*hit.value));
   out.facts.emplace_back(tr("Holds for"), duration_of(hit.span));
   const auto in_view =
