@@ -31,7 +31,7 @@ class GuiProgram : public testing::Test {
                                 "' FORESHARD='" FORESHARD_PROGRAM
                                 "' "
                                 "SAMPLES='" FORESHARD_SOURCE_DIR
-                                "/traces/samples' timeout 90 bash script >out 2>err";
+                                "/traces/samples' timeout 280 bash script >out 2>err";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, tests::read_file(folder_.path("out")),
             tests::read_file(folder_.path("err"))};
@@ -41,9 +41,10 @@ class GuiProgram : public testing::Test {
     return shell("command -v Xvfb && command -v xdotool").status == 0;
   }
   // Under a display of its own, which goes with the shell. In it `window_called PATTERN` waits for a
-  // window of the program $viewer, gives it the keyboard and leaves its number in $window, and
-  // `save_as KEYS TITLE FILE` goes through a dialog that asks for a file's name; `words FILE` are
-  // those of a picture, without blanks and commas.
+  // window of the program $viewer, gives it the keyboard and leaves its number in $window; `press_return
+  // UNTIL...` presses Return until that command succeeds, as a list that completes a file's name may
+  // take the first; `save_as KEYS TITLE FILE` goes through a dialog that asks for a file's name; `words
+  // FILE` are those of a picture, without blanks and commas.
   Outcome shell_with_display(const std::string& lines) const {
     return shell(R"(
     Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
@@ -52,24 +53,33 @@ class GuiProgram : public testing::Test {
     until [[ -s display ]]; do sleep 0.05; done
     export DISPLAY=:$(cat display)
     window_called() {
-      for n in {1..300}; do
+      local end=$((SECONDS + 120))
+      while (( SECONDS < end )); do
         window=$(xdotool search --onlyvisible --name "$1" 2>/dev/null | head -n 1)
         [[ -n $window ]] && xdotool windowfocus "$window" 2>/dev/null && return
         kill -0 $viewer || exit 3
         sleep 0.1
       done
-      echo "no window is called $1" >&2; exit 4
+      echo "no window is called $1, there are:" >&2
+      for window in $(xdotool search --onlyvisible --name .); do
+        xdotool getwindowname $window >&2
+      done
+      exit 4
     }
+    press_return() {
+      for n in {0..199}; do
+        "$@" && return
+        (( n % 40 )) || xdotool sleep 0.5 key Return
+        sleep 0.1
+      done
+      echo "no Return led to: $*" >&2; exit 7
+    }
+    is_open() { xdotool search --onlyvisible --name "$1" >/dev/null 2>&1; }
     save_as() {
       local main=$window
       xdotool key $1; window_called "^$2\$"
       xdotool sleep 0.5 type "$3"  # over the name that is proposed
-      for n in {0..99}; do  # a list that completes the name may take the first Return
-        [[ -s $3 ]] && break
-        (( n % 20 )) || xdotool sleep 0.5 key Return
-        sleep 0.1
-      done
-      [[ -s $3 ]] || { echo "$3 was not saved" >&2; exit 7; }
+      press_return test -s "$3"
       window=$main; xdotool windowfocus --sync $main
     }
     words() { tr '\n' ' ' <"$1" | sed 's/<[^>]*>//g' | tr -d ' ,'; }
@@ -144,9 +154,9 @@ TEST_F(GuiProgram, DescribesEveryView) {
     grep -o '"step_time_error"' compare.json
   )sh");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  for (const char* words : {"\"view\": \"timeline\"", "\"view\": \"memory\"", "\"view\": \"whatif\"",
-                            "\"peak_reserved_bytes\"", "not carried over: elasticity",
-                            "\"step_time_error\""}) {
+  for (const char* words :
+       {"\"view\": \"timeline\"", "\"view\": \"memory\"", "\"view\": \"whatif\"",
+        "\"peak_reserved_bytes\"", "not carried over: elasticity", "\"step_time_error\""}) {
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << '\n' << outcome.out;
   }
 }
@@ -200,7 +210,7 @@ TEST_F(GuiProgram, SomebodyNewFindsTheirWay) {
     xdotool sleep 0.3 key Return
     for key in ctrl+2 ctrl+3 ctrl+4 ctrl+1 F4 ctrl+j ctrl+plus; do xdotool key $key sleep 0.2; done
     xdotool key ctrl+o; window_called 'Open traces'
-    xdotool type "$SAMPLES/run.fst.gz"; xdotool key Return
+    xdotool type "$SAMPLES/run.fst.gz"; press_return is_open '^run.fst.gz - Foreshard'
     window_called '^run.fst.gz - Foreshard'; echo opened
     kill -TERM $viewer; wait $viewer || exit 5
     cat foreshard/viewer.ini
