@@ -5,6 +5,12 @@
 #include <string_view>
 
 namespace foreshard::executor {
+namespace {
+
+// Held by the rank whose work is checked, until its failure is told.
+std::mutex one_at_a_time;
+
+}  // namespace
 
 bool checks_launches() {
   for (const char* name : {"FORESHARD_CUDA_CHECK", "CUDA_LAUNCH_BLOCKING"}) {
@@ -16,7 +22,6 @@ bool checks_launches() {
 
 void do_checked(RunControl& run, Device& device, Meets meets,
                 const std::function<std::string()>& name, const std::function<void()>& work) {
-  static std::mutex one_at_a_time;
   std::unique_lock lock(one_at_a_time, std::defer_lock);
   if (meets == Meets::nobody) lock.lock();
   try {
@@ -31,6 +36,11 @@ void do_checked(RunControl& run, Device& device, Meets meets,
     run.fail(device.rank(), name() + ": " + error.what());
     throw;
   }
+}
+
+void fail_without_name(RunControl& run, int rank, const std::string& why) {
+  const std::lock_guard lock(one_at_a_time);
+  run.fail(rank, why);
 }
 
 }  // namespace foreshard::executor

@@ -23,4 +23,8 @@ enum class Meets { nobody, other_ranks };
 void do_checked(RunControl& run, Device& device, Meets meets,
                 const std::function<std::string()>& name, const std::function<void()>& work);
 
+// The run fails on this rank in what has no name. Where other ranks' work is checked at this time, one
+// that fails says so first.
+void fail_without_name(RunControl& run, int rank, const std::string& why);
+
 }  // namespace foreshard::executor

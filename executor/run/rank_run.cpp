@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "executor/cpu/cpu_device.hpp"
+#include "executor/device/launch_check.hpp"
 #include "executor/run/keeper.hpp"
 #include "models/base/float_formats.hpp"
 #include "models/lowering/lower.hpp"
@@ -107,7 +108,7 @@ void RankRun::run() {
   } catch (const Aborted&) {
     // Somebody else has failed, or is out of memory before the place where this rank waits.
   } catch (const std::exception& error) {
-    shared_.run.fail(rank_, error.what());
+    fail_without_name(shared_.run, rank_, error.what());
   }
   note_memory(-1);
 }
