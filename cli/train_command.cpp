@@ -294,7 +294,9 @@ int Train::finish(const Job& job, const TrainingResult& result,
     is_complete = false;
   };
   if (transport == nullptr || transport->rank() == 0) {
-    note(json_.write(executor::training_json(job, result, memory, trace_)));
+    note(json_.write_members([&](std::ostream& out) {
+      executor::write_training_json(out, job, result, memory, trace_);
+    }));
     if (!json_.is_standard_output()) note(show(executor::training_text(job, result)));
   }
   if (result.not_finite) complain({"", "", *result.not_finite});

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <new>
 #include <ostream>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -130,6 +131,20 @@ Result<void> JsonOutput::write(const std::string& json) const {
     return write_output(path_, "--json", [&](std::ostream& out) { out << answer << '\n'; });
   }
   return print(answer + '\n', path_, "--json");
+}
+
+Result<void> JsonOutput::write_members(
+    const std::function<void(std::ostream& out)>& members) const {
+  if (!is_wanted()) return {};
+  const auto produce = [&](std::ostream& out) {
+    out << "{\n  \"schema_version\": " << kSchemaVersion << ",\n";
+    members(out);
+    out << "}\n";
+  };
+  if (!is_standard_output()) return write_output(path_, "--json", produce);
+  std::ostringstream text;
+  produce(text);
+  return print(text.str(), path_, "--json");
 }
 
 Result<void> JsonOutput::answer(const std::string& json, const std::string& text) const {

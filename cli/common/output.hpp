@@ -40,6 +40,8 @@ class JsonOutput {
   Result<void> check() const;
   Result<void> write(const nlohmann::ordered_json& json, int indent = 2) const;
   Result<void> write(const std::string& json) const;
+  // An answer too long to be held: `members` are lines with those of the object, each indented by two.
+  Result<void> write_members(const std::function<void(std::ostream& out)>& members) const;
   // Both answers, each where it is wanted.
   Result<void> answer(const std::string& json, const std::string& text) const;
 

@@ -32,7 +32,7 @@ bool has_non_finite(const CheckpointValue& value) {
 
 // What a rank has that is not finite; empty: nothing.
 std::string loss_of(const RankRun& rank) {
-  const double loss = rank.steps().back().own_loss;
+  const double loss = rank.last_step()->own_loss;
   return std::isfinite(loss) ? "" : formatted("the loss is not finite (%g)", loss);
 }
 
@@ -72,8 +72,8 @@ std::optional<std::string> find_non_finite(RunShared& shared, std::int64_t step,
 }
 
 std::optional<std::string> find_non_finite(RunShared& shared, const Ranks& ranks) {
-  if (ranks.front()->steps().empty()) return std::nullopt;
-  const StepReport& last = ranks.front()->steps().back();
+  if (!ranks.front()->last_step()) return std::nullopt;
+  const StepReport& last = *ranks.front()->last_step();
   if (last.is_finite()) {
     const TrainingOptions& options = shared.options;
     const bool keeps_state = !options.save.empty() || !options.export_weights.empty();

@@ -34,7 +34,7 @@ void Keeper::after_step(RankRun& rank, const StepReport& report) {
 void Keeper::log(const RankRun& rank, const StepReport& report) {
   const std::lock_guard lock(log_mutex_);
   if (!log_) return;
-  peaks_.push_back({rank.rank(), rank.memory_report().steps.back()});
+  peaks_.push_back({rank.rank(), rank.memory_report().steps.back().peaks});
   if (rank.rank() == 0) logged_ = report;
   if (peaks_.size() < ranks_) return;
   std::ranges::sort(peaks_, {}, &RankPeaks::rank);
@@ -47,8 +47,8 @@ void Keeper::log(const RankRun& rank, const StepReport& report) {
 
 void Keeper::after_last_step(RankRun& rank) {
   const std::int64_t every = shared_.options.save_every;
-  if (every == 0 || rank.steps().empty()) return;
-  const std::int64_t last = rank.steps().back().step;
+  if (every == 0 || !rank.last_step()) return;
+  const std::int64_t last = rank.last_step()->step;
   if (last % every != 0) save(rank, last);
 }
 

@@ -125,7 +125,8 @@ void RankRun::run_steps() {
     scalars_.optimizer_step = step;
     const StepReport report =
         interpreter_->run(step, program_.number_of(step - shared_.first_step + 1), scalars_);
-    steps_.push_back(report);
+    last_step_ = report;
+    if (rank_ == 0 || options.transport != nullptr) steps_.push_back(report);
     note_memory(step);
     if (step == shared_.first_step) shared_.first_step_done();
     if (recording_) recording_->end_step(report);
@@ -134,7 +135,7 @@ void RankRun::run_steps() {
     if (!report.is_finite()) return;
   }
   shared_.keeper->after_last_step(*this);
-  run_closing(shared_.first_step + std::ssize(steps_));
+  run_closing(last_step_ ? last_step_->step + 1 : shared_.first_step);
 }
 
 RankValues RankRun::copied_values(std::int64_t step) {
@@ -147,7 +148,7 @@ RankValues RankRun::copied_values(std::int64_t step) {
 void RankRun::run_closing(std::int64_t step) {
   const std::size_t first = program_.programs.size() - program_.closing;
   const std::size_t count =
-      steps_.empty() ? std::min<std::size_t>(program_.closing, 1) : program_.closing;
+      !last_step_ ? std::min<std::size_t>(program_.closing, 1) : program_.closing;
   for (std::size_t n = 0; n < count; ++n) {
     interpreter_->run(step + static_cast<std::int64_t>(n), first + n, scalars_);
     note_memory(-1);
@@ -159,7 +160,13 @@ void RankRun::run_closing(std::int64_t step) {
 void RankRun::note_memory(std::int64_t step) {
   const AllocatorStatistics& s = interpreter_->memory().statistics();
   memory_report_.run.include(s);
-  if (step > 0) memory_report_.steps.emplace_back().include(s);
+  if (step > 0) {
+    MemoryPeaks peaks;
+    peaks.include(s);
+    auto& steps = memory_report_.steps;
+    if (steps.empty() || steps.back().peaks != peaks) steps.push_back({peaks, 0});
+    ++steps.back().steps;
+  }
   memory_report_.host = interpreter_->memory().peak_host().count;
 }
 

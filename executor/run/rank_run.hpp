@@ -97,7 +97,9 @@ class RankRun final : public HostWork {
   // What the step has left, copied to the host; by the rank's host thread, good until the next copy.
   RankValues copied_values(std::int64_t step);
   GraphReport graph_report() const { return interpreter_->graphs().report(); }
+  // The steps done, kept by the first rank of each process alone, and the last one.
   const std::vector<StepReport>& steps() const { return steps_; }
+  const std::optional<StepReport>& last_step() const { return last_step_; }
   const RankMemoryReport& memory_report() const { return memory_report_; }
   // Whether the run went through, every step and all of the streams' work; any thread.
   bool has_finished() const { return has_finished_.load(std::memory_order_acquire); }
@@ -132,6 +134,7 @@ class RankRun final : public HostWork {
   std::unique_ptr<Interpreter> interpreter_;
   std::optional<StateCopy> copy_;
   std::vector<StepReport> steps_;
+  std::optional<StepReport> last_step_;
   RankMemoryReport memory_report_;
   std::map<ParameterId, std::vector<float>> gradients_;
   std::atomic<bool> has_finished_{false};

@@ -70,11 +70,17 @@ struct TrainingOptions {
   bool ends_within_step = false;
 };
 
+// Steps in a row whose peaks are the same. Programs repeat, so a run of any length has few such stretches.
+struct StepsOfPeaks {
+  MemoryPeaks peaks;
+  std::int64_t steps = 0;
+};
+
 struct RankMemoryReport {
   int rank = 0;
   MemoryPeaks run;
   std::int64_t host = 0;
-  std::vector<MemoryPeaks> steps;  // of the steps this run did, in order
+  std::vector<StepsOfPeaks> steps;  // that this run did, in order
 };
 
 // What held the memory of the rank that ran out of it.

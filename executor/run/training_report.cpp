@@ -1,6 +1,11 @@
 #include "executor/run/training_report.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+#include <ostream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -48,17 +53,81 @@ ordered_json own_memory(const TrainingResult& result) {
     add_peaks(entry, rank.run);
     entry["peak_host_bytes"] = rank.host;
     out["ranks_memory"].push_back(std::move(entry));
-    for (std::size_t s = 0; s < rank.steps.size(); ++s) {
-      ordered_json step = {{"step", result.first_step + static_cast<std::int64_t>(s)},
-                           {"rank", rank.rank}};
-      add_peaks(step, rank.steps[s]);
-      out["steps_memory"].push_back(std::move(step));
+    std::int64_t first = result.first_step;
+    for (const StepsOfPeaks& stretch : rank.steps) {
+      ordered_json& steps = out["steps_memory"].emplace_back(
+          ordered_json{{"step", first}, {"steps", stretch.steps}, {"rank", rank.rank}});
+      add_peaks(steps, stretch.peaks);
+      first += stretch.steps;
     }
   }
   for (const GpuMemory& gpu : result.gpus) {
     out["gpus_memory"].push_back(ordered_json::parse(to_json(gpu)));
   }
   return out;
+}
+
+// A list with an object a line.
+class ListWriter {
+ public:
+  explicit ListWriter(std::ostream& out) : out_(out) { out_ << '['; }
+  ~ListWriter() { out_ << (begin_ == kFirst ? "]" : "\n  ]"); }
+  ListWriter(const ListWriter&) = delete;
+  ListWriter& operator=(const ListWriter&) = delete;
+
+  void add(const ordered_json& object) {
+    out_ << std::exchange(begin_, ",\n    ") << json_text(object);
+  }
+
+ private:
+  static constexpr const char* kFirst = "\n    ";
+  std::ostream& out_;
+  const char* begin_ = kFirst;
+};
+
+void write_steps(std::ostream& out, const Job& job, const std::vector<StepReport>& steps) {
+  ListWriter list(out);
+  for (const StepReport& s : steps) {
+    list.add({{"step", s.step},
+              {"loss", s.loss},
+              {"grad_norm", s.gradient_norm},
+              {"tokens", tokens_per_step(job)},
+              {"time_ns", (s.end - s.start).count()}});
+  }
+}
+
+// By step, then rank, from the stretches of all ranks.
+void write_steps_memory(std::ostream& out, const ordered_json& stretches) {
+  struct Stretch {
+    ordered_json entry;
+    std::int64_t left = 0;
+  };
+  std::map<int, std::deque<Stretch>> of_ranks;
+  std::int64_t step = std::numeric_limits<std::int64_t>::max();
+  for (const ordered_json& stretch : stretches) {
+    Stretch one{stretch, stretch["steps"].get<std::int64_t>()};
+    one.entry.erase("steps");
+    step = std::min(step, one.entry["step"].get<std::int64_t>());
+    of_ranks[one.entry["rank"].get<int>()].push_back(std::move(one));
+  }
+  ListWriter list(out);
+  for (bool has_any = true; std::exchange(has_any, false); ++step) {
+    for (auto& [rank, left] : of_ranks) {
+      if (left.empty()) continue;
+      has_any = true;
+      left.front().entry["step"] = step;
+      list.add(left.front().entry);
+      if (--left.front().left == 0) left.pop_front();
+    }
+  }
+}
+
+// The lines of a value behind its name.
+void write_indented(std::ostream& out, std::string_view text) {
+  for (const char c : text) {
+    out << c;
+    if (c == '\n') out << "  ";
+  }
 }
 
 }  // namespace
@@ -68,7 +137,7 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
   if (transport != nullptr) {
     RunControl control(transport->size());
     const std::string mine = json_text(report);
-    // All have done the same steps, so others send about as much.
+    // Ranks have about as many stretches of steps.
     const auto all = exchange(control, *transport, mine, 2 * mine.size() + kLongestText);
     for (int rank = 0; rank < transport->size(); ++rank) {
       if (rank == transport->rank()) continue;
@@ -98,39 +167,43 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
   return json_text(report);
 }
 
-std::string training_json(const Job& job, const TrainingResult& result, const std::string& memory,
-                          const std::string& trace) {
+void write_training_json(std::ostream& out, const Job& job, const TrainingResult& result,
+                         const std::string& memory, const std::string& trace) {
   const std::int64_t step_ns = steady_step_ns(result.steps);
-  ordered_json out = {{"question", ordered_json::parse(question_json(job))},
-                      {"model", job.model.name},
-                      {"ranks", job.ranks},
-                      {"steps", ordered_json::array()}};
-  for (const auto& s : result.steps) {
-    out["steps"].push_back({{"step", s.step},
-                            {"loss", s.loss},
-                            {"grad_norm", s.gradient_norm},
-                            {"tokens", tokens_per_step(job)},
-                            {"time_ns", (s.end - s.start).count()}});
-  }
-  out["interrupted"] = result.was_interrupted;
-  out["step_time_ns"] = step_ns;
-  out["tokens_per_s"] = tokens_per_second(job, step_ns);
-  out.update(ordered_json::parse(memory));
-  out["gpu_libraries"] =
+  ordered_json answer = {{"question", ordered_json::parse(question_json(job))},
+                         {"model", job.model.name},
+                         {"ranks", job.ranks},
+                         {"steps", nullptr}};
+  answer["interrupted"] = result.was_interrupted;
+  answer["step_time_ns"] = step_ns;
+  answer["tokens_per_s"] = tokens_per_second(job, step_ns);
+  answer.update(ordered_json::parse(memory));
+  answer["gpu_libraries"] =
       result.gpu_libraries ? ordered_json::parse(to_json(*result.gpu_libraries)) : ordered_json();
   const std::string_view attention = attention_kernel(job);
-  out["attention"] = attention.empty() ? ordered_json(nullptr) : ordered_json(attention);
-  out["tuned_products"] = result.tuned_products;
+  answer["attention"] = attention.empty() ? ordered_json(nullptr) : ordered_json(attention);
+  answer["tuned_products"] = result.tuned_products;
   if (result.graphs) {
     const std::string& reason = result.graphs->reason;
-    out["cuda_graphs"] = {
+    answer["cuda_graphs"] = {
         {"steps_launched", result.graphs->steps_launched},
         {"reason", reason.empty() ? ordered_json(nullptr) : ordered_json(reason)}};
   } else {
-    out["cuda_graphs"] = nullptr;
+    answer["cuda_graphs"] = nullptr;
   }
-  out["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
-  return json_text(out, 2);
+  answer["trace"] = trace.empty() ? ordered_json(nullptr) : ordered_json(trace);
+  const char* end = "";
+  for (const auto& [key, value] : answer.items()) {
+    out << std::exchange(end, ",\n") << "  \"" << key << "\": ";
+    if (key == "steps") {
+      write_steps(out, job, result.steps);
+    } else if (key == "steps_memory") {
+      write_steps_memory(out, value);
+    } else {
+      write_indented(out, json_text(value, 2));
+    }
+  }
+  out << '\n';
 }
 
 std::string out_of_memory_text(const TrainingResult& result) {
@@ -155,10 +228,9 @@ std::string training_text(const Job& job, const TrainingResult& result) {
   if (result.steps.empty()) return {};
   const std::int64_t step_ns = steady_step_ns(result.steps);
   std::string text = question_text(job);
-  text +=
-      formatted("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
-                result.steps.front().loss, result.steps.back().loss, result.steps.size(),
-                duration(step_ns).c_str(), tokens_per_second(job, step_ns));
+  text += formatted("loss %.4f -> %.4f in %zu steps; a step takes %s, %.0f tokens/s\n",
+                    result.steps.front().loss, result.steps.back().loss, result.steps.size(),
+                    duration(step_ns).c_str(), tokens_per_second(job, step_ns));
   if (result.graphs) {
     const std::string& reason = result.graphs->reason;
     text += formatted("%lld of %zu steps launched as CUDA graphs%s%s\n",

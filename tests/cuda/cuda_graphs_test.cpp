@@ -33,7 +33,8 @@ void expect_same_runs(const executor::TrainingResult& a, const executor::Trainin
     EXPECT_EQ(a.memory[rank].host, b.memory[rank].host);
     ASSERT_EQ(a.memory[rank].steps.size(), b.memory[rank].steps.size());
     for (std::size_t s = 0; s < a.memory[rank].steps.size(); ++s) {
-      expect_equal(a.memory[rank].steps[s], b.memory[rank].steps[s]);
+      EXPECT_EQ(a.memory[rank].steps[s].steps, b.memory[rank].steps[s].steps);
+      expect_equal(a.memory[rank].steps[s].peaks, b.memory[rank].steps[s].peaks);
     }
   }
 }
