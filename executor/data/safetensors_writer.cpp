@@ -35,6 +35,7 @@ Result<SafetensorsWriter> SafetensorsWriter::create(
 
   auto file = AtomicFile::create(path);
   if (!file) return tl::unexpected(file.error());
+  file->pass_by_cache();
   std::byte length[8];
   for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(text.size() >> (8 * i));
   if (auto done = file->write(length); !done) return tl::unexpected(done.error());

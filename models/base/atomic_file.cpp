@@ -24,6 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kNewFile = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+// Of memory and places in a file that pass by the cache: at least the blocks of any disk.
+constexpr std::size_t kDirectAlignment = 4096, kDirectPiece = 4 << 20;
 constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
 
 tl::unexpected<Error> system_failure(const std::string& path, const std::string& what,
@@ -187,12 +189,16 @@ AtomicFile::AtomicFile(std::string path, std::string temporary, int descriptor)
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      collected_(std::move(other.collected_)),
+      filled_(other.filled_) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(temporary_, other.temporary_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(collected_, other.collected_);
+  std::swap(filled_, other.filled_);
   return *this;
 }
 
@@ -206,13 +212,46 @@ void AtomicFile::abandon() {
   if (is_replacing()) ::unlink(temporary_.c_str());
 }
 
+void AtomicFile::pass_by_cache() {
+  const int flags = ::fcntl(descriptor_, F_GETFL);
+  if (!is_replacing() || flags < 0 || ::fcntl(descriptor_, F_SETFL, flags | O_DIRECT) != 0) return;
+  collected_.reset(static_cast<std::byte*>(std::aligned_alloc(kDirectAlignment, kDirectPiece)));
+  if (collected_ == nullptr) ::fcntl(descriptor_, F_SETFL, flags);
+}
+
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
+  while (collected_ != nullptr && !bytes.empty()) {
+    const std::size_t count = std::min(bytes.size(), kDirectPiece - filled_);
+    std::memcpy(collected_.get() + filled_, bytes.data(), count);
+    filled_ += count;
+    bytes = bytes.subspan(count);
+    if (filled_ < kDirectPiece) continue;
+    if (auto done = write_out({collected_.get(), std::exchange(filled_, 0)}); !done) return done;
+  }
+  return write_out(bytes);
+}
+
+// The rest, which is no whole number of the disk's blocks.
+Result<void> AtomicFile::end_direct() {
+  if (collected_ == nullptr) return {};
+  ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_DIRECT);
+  const auto collected = std::exchange(collected_, nullptr);
+  return write_out({collected.get(), filled_});
+}
+
+Result<void> AtomicFile::write_out(std::span<const std::byte> bytes) {
   // Linux writes at most 2 GiB at once; smaller pieces also let a signal interrupt.
   constexpr std::size_t kPiece = 64 << 20;
   while (!bytes.empty()) {
     const auto written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPiece));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EPIPE) return {};
+    // The file system takes this flag and does not do it, or only for other sizes.
+    const int flags = ::fcntl(descriptor_, F_GETFL);
+    if (written < 0 && errno == EINVAL && (flags & O_DIRECT) != 0) {
+      ::fcntl(descriptor_, F_SETFL, flags & ~O_DIRECT);
+      continue;
+    }
     if (written < 0) return cannot_write(path_);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -220,6 +259,7 @@ Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<void> AtomicFile::commit() {
+  if (auto done = end_direct(); !done) return done;
   // Network file systems and quotas report a full disk only here, or when the file is closed.
   bool is_done = !is_replacing() || ::fsync(descriptor_) == 0;
   int reason = errno;

@@ -9,8 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +36,10 @@ class AtomicFile {
   // The file to write, for libraries that open files themselves; they must be done before commit().
   const std::string& temporary() const { return temporary_; }
 
+  // Before the first write, of a large file that nobody reads soon: its bytes go past the page cache, where
+  // the file system can do so, which costs the processor about a third. They are collected in pieces of 4 MiB.
+  void pass_by_cache();
+
   Result<void> write(std::span<const std::byte> bytes);
   Result<void> write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
 
@@ -43,10 +49,18 @@ class AtomicFile {
  private:
   AtomicFile(std::string path, std::string temporary, int descriptor);
   void abandon();
+  Result<void> write_out(std::span<const std::byte> bytes);
+  Result<void> end_direct();
 
   std::string path_;
   std::string temporary_;
   int descriptor_ = -1;
+
+  struct Freed {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Freed> collected_;  // aligned, where the cache is passed by
+  std::size_t filled_ = 0;                       // bytes of it
 };
 
 // A whole file at once, or by a stream; what the producer writes after a failure is lost, and the

@@ -163,6 +163,29 @@ TEST(AtomicFile, WritesAStreamOfAnySize) {
   }
 }
 
+// In pieces of any size, on file systems that can do it and (tmpfs) on some that cannot.
+TEST(AtomicFile, WritesPastTheCacheWhatItWouldWriteThroughIt) {
+  constexpr std::size_t kPiece = 4 << 20;
+  const TemporaryFolder own;
+  for (const std::string& folder : {own.path(""), std::string("/dev/shm/")}) {
+    const std::string path = folder + "foreshard_atomic_file." + std::to_string(::getpid());
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kPiece, 2 * kPiece + 4095}) {
+      std::string text(size, '\0');
+      for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * i / 251);
+      auto file = AtomicFile::create(path);
+      ASSERT_TRUE(file);
+      file->pass_by_cache();
+      for (std::size_t begin = 0, step = 1; begin < size; begin += step, step = 3 * step + 1) {
+        ASSERT_TRUE(file->write(std::string_view(text).substr(begin, step)));
+      }
+      AtomicFile moved = std::move(*file);
+      ASSERT_TRUE(moved.commit());
+      EXPECT_TRUE(read_file(path) == text) << folder << size;
+    }
+    fs::remove(path);
+  }
+}
+
 TEST(AtomicFile, WritesThroughDevicesPipesAndDescriptors) {
   const TemporaryFolder folder;
   ASSERT_TRUE(write_atomically("/dev/null", "gone"));
