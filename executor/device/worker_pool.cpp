@@ -1,11 +1,63 @@
 #include "executor/device/worker_pool.hpp"
 
+#include <algorithm>
+#include <climits>
 #include <string>
 #include <utility>
 
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "executor/device/clock.hpp"
 #include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
+namespace {
+
+// Of all pools of the process, callers included.
+std::atomic<int> threads_of_all{0};
+
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+void wake(const std::atomic<std::uint32_t>& word, int sleepers) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, sleepers, nullptr, nullptr, 0);
+}
+
+int usable_cores() {
+  static const int cores = [] {
+    cpu_set_t set;
+    return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  }();
+  return cores;
+}
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Whether the word has changed after a while awake: longer than the threads of a product need to find their
+// next round, shorter than going to sleep and waking up cost.
+bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  constexpr Nanoseconds kAwake{20'000};
+  constexpr int kLooks = 64;  // between two looks at the clock
+  for (const Nanoseconds begin = monotonic_now(); monotonic_now() - begin < kAwake;) {
+    for (int look = 0; look < kLooks; ++look) {
+      if (word.load(std::memory_order_acquire) != value) return true;
+      pause();
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 WorkerPool::WorkerPool(int threads) {
   try {
@@ -18,65 +70,79 @@ WorkerPool::WorkerPool(int threads) {
     close();
     throw;
   }
+  threads_of_all += this->threads();
 }
 
 WorkerPool::~WorkerPool() {
+  threads_of_all -= threads();
   close();
 }
 
 void WorkerPool::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_closing_ = true;
-  }
-  started_.notify_all();
+  is_closing_.store(true);
+  round_.fetch_add(2);
+  wake(round_, INT_MAX);
   for (std::thread& worker : workers_) worker.join();
 }
 
+bool WorkerPool::waits_awake() const {
+  return threads_of_all.load(std::memory_order_relaxed) <= usable_cores();
+}
+
+// A worker counts itself among the sleepers before the kernel looks at the round's number a last time, and
+// the number is raised before the sleepers are looked at: either it sees the new round or it is woken.
 void WorkerPool::share(std::int64_t count, const void* context, Function function) {
-  std::unique_lock lock(mutex_);
   context_ = context;
   function_ = function;
   progress_ = progress_of_this_thread;
   count_ = count;
-  next_ = 0;
-  ++round_;
-  started_.notify_all();
-  claim_tasks(lock, 0);
-  finished_.wait(lock, [this] { return running_ == 0; });
+  next_.store(0, std::memory_order_relaxed);
+  round_.fetch_add(1);
+  if (asleep_.load() > 0) {
+    wake(round_, static_cast<int>(std::min<std::int64_t>(count - 1, std::ssize(workers_))));
+  }
+  claim_tasks(0);
+  round_.fetch_add(1);
+  for (std::uint32_t inside; (inside = inside_.load()) > 1;) {
+    if (waits_awake() && changes_soon(inside_, inside)) continue;
+    if ((inside & 1) != 0 || inside_.compare_exchange_strong(inside, inside | 1)) {
+      sleep_while(inside_, inside | 1);
+    }
+  }
+  inside_.fetch_and(~1U);
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void WorkerPool::work(int thread) {
-  std::unique_lock lock(mutex_);
-  for (std::uint64_t seen = 0;;) {
-    started_.wait(lock, [&] { return is_closing_ || round_ != seen; });
-    if (is_closing_) return;
-    seen = round_;
-    progress_of_this_thread = progress_;
-    claim_tasks(lock, thread);
-    if (running_ == 0) finished_.notify_one();
+  for (std::uint32_t seen = 0;;) {
+    while (round_.load() == seen) {
+      if (waits_awake() && changes_soon(round_, seen)) break;
+      ++asleep_;
+      sleep_while(round_, seen);
+      --asleep_;
+    }
+    seen = round_.load();
+    if (is_closing_.load()) return;
+    if (seen % 2 == 0) continue;
+    inside_.fetch_add(2);
+    if (round_.load() == seen) {
+      progress_of_this_thread = progress_;
+      claim_tasks(thread);
+    }
+    if (inside_.fetch_sub(2) == 3) wake(inside_, 1);
   }
 }
 
-void WorkerPool::claim_tasks(std::unique_lock<std::mutex>& lock, int thread) {
-  while (next_ < count_) {
-    const std::int64_t i = next_++;
-    ++running_;
-    lock.unlock();
-    std::exception_ptr failure;
+void WorkerPool::claim_tasks(int thread) {
+  for (std::int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) {
     try {
       function_(context_, i, thread);
     } catch (...) {
-      failure = std::current_exception();
+      const std::lock_guard lock(failure_mutex_);
+      if (failure_ == nullptr) failure_ = std::current_exception();
+      next_.store(count_, std::memory_order_relaxed);
     }
     note_progress();
-    lock.lock();
-    --running_;
-    if (failure != nullptr) {
-      if (failure_ == nullptr) failure_ = failure;
-      next_ = count_;
-    }
   }
 }
 

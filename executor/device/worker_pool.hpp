@@ -1,12 +1,18 @@
-// The threads that share one kernel's work. A stream's own thread is one of them; the others sleep
-// on a condition variable between kernels, never spin. With one thread everything runs inline.
+// The threads that share one kernel's work. A stream's own thread is one of them; the others wait for the
+// next round of tasks: for some microseconds awake, as the rounds of one product follow each other at once,
+// then asleep. Where all pools of the process have more threads than it has cores, none waits awake. With
+// one thread everything runs inline.
 //
 // Tasks are claimed one by one, so which thread runs a task is up to chance: results must depend on
 // the task's number alone. A task that throws ends the rest, and run() throws the first exception.
 // Every task done is progress of the caller's rank (executor/device/progress.hpp).
+//
+// A round is open while its number is odd. A worker counts itself in, looks whether the round is still
+// open, and claims tasks until none is left; the caller closes the round when it finds none left itself, and
+// waits until nobody is inside. So the round's tasks are done then, and nobody reads what the next one changes.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -60,19 +66,26 @@ class WorkerPool {
   void share(std::int64_t count, const void* context, Function function);
   void work(int thread);
   void close();
-  void claim_tasks(std::unique_lock<std::mutex>& lock, int thread);
+  void claim_tasks(int thread);
+  bool waits_awake() const;
 
-  std::mutex mutex_;
-  std::condition_variable started_, finished_;
   std::vector<std::thread> workers_;
+
+  // The round's, written while nobody is inside.
   const void* context_ = nullptr;
   Function function_ = nullptr;
   RankProgress* progress_ = nullptr;  // the caller's
-  std::int64_t count_ = 0, next_ = 0;
-  int running_ = 0;  // tasks being run
-  std::uint64_t round_ = 0;
-  bool is_closing_ = false;
+  std::int64_t count_ = 0;
+
+  std::mutex failure_mutex_;
   std::exception_ptr failure_;
+  std::atomic<bool> is_closing_{false};
+
+  alignas(64) std::atomic<std::uint32_t> round_{0};
+  std::atomic<int> asleep_{0};                     // workers
+  alignas(64) std::atomic<std::int64_t> next_{0};  // task
+  alignas(64) std::atomic<std::uint32_t> inside_{
+      0};  // workers, times two; one more: the caller sleeps
 };
 
 }  // namespace foreshard::executor

@@ -40,6 +40,19 @@ TEST(WorkerPool, RangesCoverEverythingInFixedPieces) {
   EXPECT_EQ(total, 103);
 }
 
+// A worker that comes late to one round must not take tasks of the next: each checks whose it was given.
+TEST(WorkerPool, ShortRoundsFollowEachOther) {
+  for (const int threads : {2, 4, 16}) {
+    WorkerPool pool(threads);
+    for (std::int64_t round = 0; round < 20'000; ++round) {
+      const std::int64_t count = 1 + round % 5;
+      std::atomic<std::int64_t> sum = 0;
+      pool.run(count, [&, round](std::int64_t i, int) { sum += round + i; });
+      ASSERT_EQ(sum, count * round + count * (count - 1) / 2);
+    }
+  }
+}
+
 TEST(WorkerPool, ThrowsWhatATaskThrew) {
   WorkerPool pool(3);
   for (int round = 0; round < 50; ++round) {
