@@ -25,10 +25,13 @@ namespace {
 std::string attention_used(const Job& job, const std::string& library, bool is_cudnn) {
   if (!is_cudnn) return library;
   if (!job.own_device.has_fused_attention) return "plain (--attention plain)";
-  if (attention_kernel(job) == "plain") {
-    return "plain (cuDNN's is for bf16, more than one token and heads of 8 to 128)";
+  const std::string_view kernel = attention_kernel(job);
+  if (kernel == "plain") {
+    return "plain (cuDNN's is for bf16, more than one token, heads of 8 to 128 and no sliding "
+           "window)";
   }
-  return library + (job.own_device.is_deterministic ? ", deterministic" : "");
+  constexpr std::string_view kFused = "cuDNN";
+  return library + std::string(kernel.substr(std::min(kernel.size(), kFused.size())));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Causal attention with grouped queries; the arithmetic is in simd/attention*.inl.
+// Causal attention with grouped queries, within a window or without; the arithmetic is in simd/attention*.inl.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -8,13 +9,18 @@ namespace foreshard::executor {
 namespace {
 
 AttentionOperands sizes(const KernelArguments& a) {
-  const auto [B, S, H, K, d] = a.key.dims;
+  const auto [B, S, H, K, d, W] = a.key.dims;
   if (d > kLongestHead) {
     throw std::length_error("attention: head_dim " + std::to_string(d) +
                             " is larger than the largest supported, " +
                             std::to_string(kLongestHead));
   }
-  return {.batch = B, .sequence = S, .heads = H, .kv_heads = K, .head_dim = d};
+  return {.batch = B,
+          .sequence = S,
+          .heads = H,
+          .kv_heads = K,
+          .head_dim = d,
+          .window = std::min(S, attention_window(a.key))};
 }
 
 // Whether two passes of small tasks, with seven products instead of five, are done before the busiest

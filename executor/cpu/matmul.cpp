@@ -93,7 +93,7 @@ void multiply(const KernelArguments& a, const MatrixProduct& product) {
 }  // namespace
 
 void run_matmul(const KernelArguments& a) {
-  const auto [T, N, K, has_bias, unused] = a.key.dims;
+  const auto [T, N, K, has_bias, unused, unused2] = a.key.dims;
   MatrixProduct p{.m = T, .n = N, .k = K};
   p.a = input(a, 0), p.a_row = K, p.a_step = 1;
   p.b = input(a, 1), p.b_step = 1, p.b_column = K;
@@ -103,7 +103,7 @@ void run_matmul(const KernelArguments& a) {
 }
 
 void run_matmul_input_gradient(const KernelArguments& a) {
-  const auto [T, K, N, accumulate, unused] = a.key.dims;
+  const auto [T, K, N, accumulate, unused, unused2] = a.key.dims;
   MatrixProduct p{.m = T, .n = K, .k = N};
   p.a = input(a, 0), p.a_row = N, p.a_step = 1;
   p.b = input(a, 1), p.b_step = K, p.b_column = 1;

@@ -52,6 +52,10 @@ struct LlamaConfig {
   bool has_window(std::int64_t layer) const {
     return sliding_window != 0 && layer >= first_window_layer;
   }
+  // Tokens that a token of a sequence sees in a layer, itself included; 0: all up to itself.
+  std::int64_t window(std::int64_t layer, std::int64_t sequence) const {
+    return has_window(layer) && sliding_window < sequence ? sliding_window : 0;
+  }
   bool has_query_key_norms() const { return traits_of(family).query_key_norms; }
   std::int64_t parameters() const;
   bool operator==(const LlamaConfig&) const = default;

@@ -17,8 +17,8 @@
 
 namespace foreshard {
 
-// Whether cuDNN computes an attention there: in bf16, of heads that its kernels are made for, and of more
-// than one token.
+// Whether cuDNN computes an attention there: in bf16, of heads that its kernels are made for, of more than one
+// token, and without a window, for which the sizes of cuDNN's workspaces are not known.
 bool is_fused_attention(const CostKey& key, const DeviceTraits& device);
 
 // Sequences and key heads, with all queries of theirs.
@@ -36,7 +36,8 @@ AttentionPart cudnn_backward_part(const CostKey& attention, const DeviceTraits& 
 Bytes cudnn_workspace(const CostKey& key, int compute_capability, bool is_deterministic);
 
 // What computes the attention of Foreshard's own operators on a GPU, for people: "cuDNN", "cuDNN,
-// deterministic" or "plain"; empty for the CPU, and for other operators.
+// deterministic" or "plain", and where layers with a window have the plain one, "; plain within sliding
+// windows" behind it; empty for the CPU, and for other operators.
 std::string_view attention_kernel(const Job& job);
 
 // The scratch operand of attention_backward.

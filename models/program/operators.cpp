@@ -60,11 +60,17 @@ constexpr std::string_view kNames[] = {"embedding",
                                        "transfer"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Operator::kCount));
 
-// Scores attention has to compute: all, or those below the diagonal, the diagonal included.
-double scores(const CostKey& key, bool is_causal) {
-  const auto [b, s, h, k, d] = key.dims;
-  const auto queries = static_cast<double>(b * h) * static_cast<double>(s);
-  return queries * (is_causal ? static_cast<double>(s + 1) / 2 : static_cast<double>(s));
+// Scores attention has to compute: all.
+double all_scores(const CostKey& key) {
+  const auto [b, s, h, k, d, w] = key.dims;
+  return static_cast<double>(b * h) * static_cast<double>(s) * static_cast<double>(s);
+}
+
+// Those from the diagonal back to the window's end: 1 of the first token, 2 of the second, W from the W-th on.
+double causal_scores(const CostKey& key) {
+  const std::int64_t heads = key.dims[0] * key.dims[2], window = attention_window(key);
+  return static_cast<double>(heads) * static_cast<double>(window) *
+         (static_cast<double>(2 * key.dims[1] - window + 1) / 2);
 }
 
 }  // namespace
@@ -164,6 +170,10 @@ bool is_attention(Operator op) {
          op == Operator::attention_full || op == Operator::attention_full_backward;
 }
 
+std::int64_t attention_window(const CostKey& key) {
+  return key.dims[5] == 0 ? key.dims[1] : key.dims[5];
+}
+
 double flops(const CostKey& key) {
   const auto d = [&key](std::size_t i) { return static_cast<double>(key.dims[i]); };
   switch (key.op) {
@@ -172,10 +182,10 @@ double flops(const CostKey& key) {
     case Operator::matmul_weight_gradient: return 2 * d(0) * d(1) * d(2);
     // Two products of the scores forward (q k^T and p v); backward recomputes the first and has four
     // more.
-    case Operator::attention: return 4 * scores(key, true) * d(4);
-    case Operator::attention_backward: return 10 * scores(key, true) * d(4);
-    case Operator::attention_full: return 4 * scores(key, false) * d(4);
-    case Operator::attention_full_backward: return 10 * scores(key, false) * d(4);
+    case Operator::attention: return 4 * causal_scores(key) * d(4);
+    case Operator::attention_backward: return 10 * causal_scores(key) * d(4);
+    case Operator::attention_full: return 4 * all_scores(key) * d(4);
+    case Operator::attention_full_backward: return 10 * all_scores(key) * d(4);
     case Operator::batched_matmul: return 2 * d(0) * d(1) * d(2) * d(3);
     case Operator::rms_norm: return 4 * d(0) * d(1);
     case Operator::rms_norm_backward: return 10 * d(0) * d(1);

@@ -2,7 +2,8 @@
 //
 // Letters: T tokens of a micro-batch (B sequences of S), D hidden size, H query heads, K key/value
 // heads, d head size, F feed-forward size, V vocabulary, N ranks of a group, S_u padded shard
-// elements of a unit. All tensors are dense, row-major. `dtype` is the compute type unless a line
+// elements of a unit, W the window of attention: a token sees itself and the W - 1 before it, or, where W is 0,
+// all before it. All tensors are dense, row-major. `dtype` is the compute type unless a line
 // notes otherwise; statistics (rstd, lse, delta) are fp32. Operands are listed as `reads -> writes`;
 // a buffer that is updated in place stands among the writes, marked with a plus.
 //
@@ -16,8 +17,8 @@
 //   matmul_weight_gradient  N K T                    dy[T,N] x[T,K] -> dw[N,K] workspace+
 //   bias_gradient           T N                      dy[T,N] -> db[N]
 //   rope, rope_backward     B S H d                  table -> x+[T,H,d]  (queries, or keys with H = K)
-//   attention               B S H K d                q[T,H,d] k[T,K,d] v[T,K,d] -> out[T,H,d] lse[B,H,S]
-//   attention_backward      B S H K d                dout q k v out lse -> dq[T,H,d] dk[T,K,d] dv[T,K,d] scratch
+//   attention               B S H K d W              q[T,H,d] k[T,K,d] v[T,K,d] -> out[T,H,d] lse[B,H,S]
+//   attention_backward      B S H K d W              dout q k v out lse -> dq[T,H,d] dk[T,K,d] dv[T,K,d] scratch
 //   swiglu                  T F                      gate[T,F] up[T,F] -> out[T,F]
 //   swiglu_backward         T F                      dout[T,F] -> gate+[T,F] up+[T,F]   (become dgate, dup)
 //   add                     n                        x[n] (dtype2) -> y+[n] (dtype)
@@ -134,13 +135,16 @@ std::string_view name(Operator op);
 // The operator of that name; kCount when there is none.
 Operator operator_named(std::string_view name);
 
+// The sizes of a launch; those that its operator does not have are 0.
+using CostDims = std::array<std::int64_t, 6>;
+
 // Everything a launch's duration may depend on, except the machine: equal keys cost the same.
 struct CostKey {
   Operator op = Operator::kCount;
   DType dtype = DType::fp32;
   DType dtype2 = DType::fp32;
   DType dtype3 = DType::fp32;
-  std::array<std::int64_t, 5> dims{};
+  CostDims dims{};
 
   // One by one: a key that is looked up was just written so, and a wide load would wait for that.
   bool operator==(const CostKey& other) const {
@@ -164,6 +168,8 @@ bool parse_cost_key(std::string_view text, CostKey& key);
 bool is_collective(Operator op);
 bool is_matmul(Operator op);
 bool is_attention(Operator op);
+// Tokens that a query of attention sees at most, itself included: those of the window, or of the sequence.
+std::int64_t attention_window(const CostKey& key);
 // Between the host's memory and the device's, over the link between them.
 constexpr bool is_host_copy(Operator op) {
   return op == Operator::copy_host_to_device || op == Operator::copy_device_to_host;

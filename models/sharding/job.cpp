@@ -275,9 +275,10 @@ Result<Job> checked(Job job, const std::string& plan_file) {
                            " exceeds the model's max_position_embeddings, " +
                            std::to_string(job.model.context));
   }
-  const bool has_masks = describes_pytorch(plan.operators) && implementation_of(plan).makes_masks;
-  if (!has_masks && job.model.has_window(job.model.layers - 1) &&
-      plan.batch.sequence > job.model.sliding_window) {
+  const bool knows_windows =
+      plan.operators == OperatorSetName::foreshard ||
+      (describes_pytorch(plan.operators) && implementation_of(plan).makes_masks);
+  if (!knows_windows && job.model.window(job.model.layers - 1, plan.batch.sequence) != 0) {
     job.warnings.push_back("batch.sequence: " + std::to_string(plan.batch.sequence) +
                            " exceeds the model's sliding_window, " +
                            std::to_string(job.model.sliding_window) +

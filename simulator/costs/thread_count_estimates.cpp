@@ -49,12 +49,20 @@ bool carries(const FitRange& range, const CostKey& key) {
          range.longest_ns >= kSure * longest_start_ns(key.op) && outside <= kReachAtKnownRate;
 }
 
+// Attention without a window has one of the sequence's length.
+CostDims with_window(const CostKey& key) {
+  CostDims dims = key.dims;
+  if (is_attention(key.op)) dims[5] = attention_window(key);
+  return dims;
+}
+
 // How far apart two keys of one operator are: doublings of each dimension, summed.
 double distance(const CostKey& a, const CostKey& b) {
+  const CostDims x = with_window(a), y = with_window(b);
   double sum = 0;
-  for (std::size_t d = 0; d < a.dims.size(); ++d) {
-    sum += std::abs(
-        std::log2((1.0 + static_cast<double>(a.dims[d])) / (1.0 + static_cast<double>(b.dims[d]))));
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    sum +=
+        std::abs(std::log2((1.0 + static_cast<double>(x[d])) / (1.0 + static_cast<double>(y[d]))));
   }
   return sum;
 }

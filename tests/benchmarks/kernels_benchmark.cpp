@@ -1,7 +1,9 @@
 // The CPU kernels at the sizes of a 14 M parameter Llama: hidden 384, feed-forward 1024, 6 heads of
-// 64, vocabulary 4096, one sequence of 512 tokens, one thread. Products and attention also report
+// 64, vocabulary 4096, one sequence of 512 tokens, one thread; attention also over 2048, with a window of 256
+// and without. Products and attention also report
 // their arithmetic rate; the names end in the type.
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -37,7 +39,9 @@ void run(benchmark::State& state, const CostKey& key, std::vector<std::int64_t> 
   for (const std::int64_t n : reads) buffers.push_back(filled(key.dtype, n, 0.01F));
   for (const std::int64_t n : writes) buffers.push_back(filled(key.dtype, n, 0.01F));
   // Statistics, tokens, clip factors, scratch and workspaces: zeros serve them all.
-  buffers.emplace_back(static_cast<std::size_t>(DeviceTraits{}.matmul_workspace.count) + (1 << 22));
+  buffers.emplace_back(static_cast<std::size_t>(DeviceTraits{}.matmul_workspace.count +
+                                                scratch_bytes(key, DeviceTraits{}).count) +
+                       (1 << 22));
   const Bytes& zeros = buffers.back();
   std::vector<std::span<const std::byte>> in;
   std::vector<std::span<std::byte>> out;
@@ -74,19 +78,23 @@ void run(benchmark::State& state, const CostKey& key, std::vector<std::int64_t> 
 struct Case {
   std::string name;
   Operator op;
-  std::array<std::int64_t, 5> dims;
+  CostDims dims;
   std::vector<std::int64_t> reads, writes;
 };
 
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const LinearProduct& p : linear_products()) {
-    const auto [m, n, k, unused, more] = p.dims;
+    const std::int64_t m = p.dims[0], n = p.dims[1], k = p.dims[2];
     all.push_back({p.layer, p.op, p.dims, {m * k, n * k}, {m * n}});
   }
-  const std::int64_t n = T * H * d;
-  all.push_back({"", Operator::attention, {1, T, H, H, d}, {n, n, n}, {n}});
-  all.push_back({"", Operator::attention_backward, {1, T, H, H, d}, {n, n, n, n, n}, {n, n, n}});
+  for (const auto& [name, S, W] :
+       {std::tuple{"", T, std::int64_t{0}}, {"2048", 4 * T, 0}, {"2048_window_256", 4 * T, 256}}) {
+    const std::int64_t n = S * H * d;
+    all.push_back({name, Operator::attention, {1, S, H, H, d, W}, {n, n, n}, {n}});
+    all.push_back(
+        {name, Operator::attention_backward, {1, S, H, H, d, W}, {n, n, n, n, n}, {n, n, n}});
+  }
   all.push_back({"", Operator::rms_norm, {T, D}, {T * D, D}, {T * D}});
   all.push_back({"", Operator::rms_norm_backward, {T, D, 1}, {T * D, T * D, D}, {T * D, D}});
   all.push_back({"", Operator::swiglu, {T, F}, {T * F, T * F}, {T * F}});

@@ -32,7 +32,7 @@ struct Strided {
 };
 
 Strided strided(const LinearProduct& p) {
-  const auto [x, y, z, unused, more] = p.dims;
+  const std::int64_t x = p.dims[0], y = p.dims[1], z = p.dims[2];
   if (p.op == Operator::matmul) return {x, y, z, z, 1, 1, z};
   if (p.op == Operator::matmul_input_gradient) return {x, y, z, z, 1, y, 1};
   return {x, y, z, 1, x, y, 1};

@@ -14,7 +14,7 @@ namespace foreshard::executor {
 struct LinearProduct {
   std::string layer;
   Operator op;
-  std::array<std::int64_t, 5> dims;
+  CostDims dims;
 };
 
 inline std::vector<LinearProduct> linear_products() {

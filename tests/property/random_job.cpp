@@ -24,6 +24,12 @@ LlamaConfig JobDrawer::model() {
     c.family = ModelFamily::qwen2;
     c.attention_bias = true;
     c.output_bias = c.mlp_bias = false;
+  } else if (!c.attention_bias && !c.mlp_bias && chance(0.3)) {
+    c.family = ModelFamily::mistral;
+  }
+  if (c.family != ModelFamily::llama && chance(0.7)) {
+    c.sliding_window = integer(1, 40);
+    if (c.family == ModelFamily::qwen2) c.first_window_layer = integer(0, c.layers);
   }
   return c;
 }

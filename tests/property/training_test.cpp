@@ -2,11 +2,14 @@
 // is the uninterrupted one, and that the process uses the memory its allocators say it does.
 #include "executor/run/training.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -16,6 +19,7 @@
 #include <unistd.h>
 
 #include "executor/data/checkpoint_series.hpp"
+#include "executor/data/safetensors.hpp"
 #include "models/sharding/job.hpp"
 #include "tests/small_llama.hpp"
 #include "tests/temporary_folder.hpp"
@@ -146,6 +150,91 @@ TEST(Training, RanksAgreeWithOneRankWithinRounding) {
           << ranks << " ranks";
       EXPECT_NEAR(many.steps[s].gradient_norm, one.steps[s].gradient_norm,
                   2e-5 * one.steps[s].gradient_norm);
+    }
+  }
+}
+
+// The loss and the gradients of one step over tokens.
+struct FirstStep {
+  double loss = 0;
+  std::map<std::string, std::vector<float>> gradients;
+};
+
+FirstStep first_step(const LlamaConfig& model, const std::vector<std::uint8_t>& tokens) {
+  const tests::TemporaryFolder folder;
+  std::ofstream(folder.path("tokens.txt"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(tokens.data()), std::ssize(tokens));
+  Plan plan;
+  plan.batch.sequence = std::ssize(tokens) - 1;
+  plan.precision.param = DType::fp32;
+  const auto job = make_job(model, plan, "plan", 1);
+  EXPECT_TRUE(job) << job.error().text();
+  const auto data =
+      executor::TokenData::open(folder.path("tokens.txt"), model.vocabulary, plan.batch.sequence);
+  EXPECT_TRUE(data) << data.error().text();
+  TrainingOptions options;
+  options.total_steps = 1;
+  options.export_gradients = folder.path("gradients.safetensors");
+  const auto result =
+      executor::train(*job, *data, executor::WeightSource::drawn(model, 7), options);
+  EXPECT_TRUE(result) << result.error().text();
+  FirstStep step{result->steps.at(0).loss, {}};
+  const auto file = executor::SafetensorsReader::open(options.export_gradients);
+  EXPECT_TRUE(file) << file.error().text();
+  for (const executor::StoredTensor& tensor : file->tensors()) {
+    std::vector<float>& values = step.gradients[tensor.name];
+    values.resize(static_cast<std::size_t>(tensor.elements));
+    executor::read_as_float(tensor, 0, tensor.elements, values.data());
+  }
+  return step;
+}
+
+// Adds `factor` times the loss and the gradients.
+void add(const FirstStep& x, double factor, FirstStep& sum) {
+  sum.loss += factor * x.loss;
+  for (const auto& [name, values] : x.gradients) {
+    std::vector<float>& to = sum.gradients[name];
+    to.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      to[i] += static_cast<float>(factor) * values[i];
+    }
+  }
+}
+
+// With one layer, and positions that count by their distance alone, a token within a window of W is the last
+// of W tokens that nothing comes before: its loss is L times the mean over those L tokens, less L - 1 times the
+// mean without it.
+TEST(Training, AWindowIsAttentionToItsTokensAlone) {
+  LlamaConfig model = tests::small_llama({32, 48, 1, 4, 2, 256});
+  model.family = ModelFamily::mistral;
+  const std::vector<std::uint8_t> tokens = {17, 201, 3, 98, 98, 250, 41, 7, 133, 64, 5, 210};
+  const std::size_t sequence = tokens.size() - 1;
+  const auto without = first_step(model, tokens);
+  for (const std::size_t window : {1U, 2U, 5U, 10U}) {
+    FirstStep expected;
+    for (std::size_t last = 0; last < sequence; ++last) {
+      const std::size_t first = last + 1 - std::min(window, last + 1), length = last + 1 - first;
+      const auto from = tokens.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto to = from + static_cast<std::ptrdiff_t>(length);
+      const auto share = static_cast<double>(length) / static_cast<double>(sequence);
+      add(first_step(model, {from, to + 1}), share, expected);
+      if (length == 1) continue;
+      add(first_step(model, {from, to}), 1 / static_cast<double>(sequence) - share, expected);
+    }
+    LlamaConfig windowed = model;
+    windowed.sliding_window = static_cast<std::int64_t>(window);
+    const FirstStep step = first_step(windowed, tokens);
+    EXPECT_NEAR(step.loss, expected.loss, 1e-6 * expected.loss) << window;
+    EXPECT_GT(std::abs(step.loss - without.loss), 3e-6 * expected.loss) << window;
+    ASSERT_EQ(step.gradients.size(), expected.gradients.size());
+    for (const auto& [name, values] : step.gradients) {
+      double largest = 0, off = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const float right = expected.gradients[name][i];
+        largest = std::max(largest, static_cast<double>(std::abs(right)));
+        off = std::max(off, static_cast<double>(std::abs(values[i] - right)));
+      }
+      EXPECT_LT(off, 2e-5 * largest + 1e-9) << name << ", window " << window;
     }
   }
 }

@@ -8,7 +8,7 @@
 
 namespace foreshard::simulator {
 
-inline CostKey key(Operator op, std::array<std::int64_t, 5> dims, DType type = DType::bf16) {
+inline CostKey key(Operator op, CostDims dims, DType type = DType::bf16) {
   return {op, type, type, type, dims};
 }
 

@@ -1,9 +1,9 @@
-// Causal attention in tiles, without a score matrix in memory (FlashAttention's recurrences, Dao
+// Causal attention, within a window or back to the first token, in tiles, without a score matrix in memory (FlashAttention's recurrences, Dao
 // 2022 and 2023), over the products that `Products` stands for. Needs attention_products.inl.
 //
 // Scores are computed transposed, keys down and queries across: the softmax then runs along vectors
-// of neighbouring queries without horizontal sums. A tile takes `tile` queries and keys; on the
-// diagonal each panel of kTileColumns queries stops at the last key it may see.
+// of neighbouring queries without horizontal sums. A tile takes `tile` queries and keys, of which each
+// panel of kTileColumns queries has those from the first to the last key that any of them sees.
 //
 // Tiles live on the stack of the thread, which takes what heads of this length need: below 0.5 MiB
 // up to 256; for the longest 0.50 MiB here and 0.88 MiB in the backward.
@@ -28,9 +28,11 @@ FORESHARD_INLINE Ints lanes() {
   return n;
 }
 
-// Queries q .. q + kWidth of a tile that may not see the key at `position`, as a mask.
-FORESHARD_INLINE Ints hidden_from(Index first_query, Index q, Index position) {
-  return lanes() < static_cast<std::int32_t>(position - first_query - q);
+// Queries q .. q + kWidth of a tile that do not see a key of it, as a mask.
+FORESHARD_INLINE Ints hidden_from(Index first_query, Index q, const Keys& keys, Index key) {
+  const Index own = keys.first + key - first_query - q;  // the lane of the key's own query
+  return (lanes() < static_cast<std::int32_t>(own)) |
+         (lanes() >= static_cast<std::int32_t>(own + keys.window));
 }
 
 template <class Products>
@@ -57,28 +59,35 @@ void attention(const AttentionOperands& o, Index sequence, Index head, Index til
     store(peak + i, broadcast(kMasked));
     store(total + i, Floats{});
   }
-  for (Index first = 0; first < queries.first + queries.count; first += tile) {
-    const Keys keys{first, least(tile, queries.first + queries.count - first)};
+  const Index begin = first_tile(queries.first, o.window, tile);
+  for (Index first = begin; first < queries.first + queries.count; first += tile) {
+    const Keys keys{first, least(tile, queries.first + queries.count - first), o.window};
     at.load_keys(k + first * kv_stride, v + first * kv_stride, kv_stride, keys.count);
     for (Index panel = 0; panel < panels; panel += kTileColumns) {
       const Index seen = keys.visible(queries.first, panel + kTileColumns - 1);
-      at.score(panel, seen);
+      const Index from = down(keys.passed(queries.first, panel), Products::kKeyStep);
+      at.score(panel, from, seen);
+      if (from == seen) continue;
       for (Index i = panel; i < panel + kTileColumns; i += kWidth) {
-        const Index unmasked = most(0, keys.visible(queries.first, i));
-        for (Index key = unmasked; key < seen; ++key) {
-          float* x = scores + key * tile + i;
-          store(x, hidden_from(queries.first, i, first + key) ? broadcast(kMasked) : load(x));
-        }
+        const auto mask = [&](Index key, Index end) {
+          for (; key < end; ++key) {
+            float* x = scores + key * tile + i;
+            store(x, hidden_from(queries.first, i, keys, key) ? broadcast(kMasked) : load(x));
+          }
+        };
+        const Index all_see_from = keys.passed(queries.first, i + kWidth - 1);
+        mask(from, all_see_from);
+        mask(most(all_see_from, keys.visible(queries.first, i)), seen);
         const Floats old_peak = load(peak + i);
         Floats new_peak = old_peak;
         // One instruction a key, in a chain: it passes over NaN, which arrives by the sums.
-        for (Index key = 0; key < seen; ++key) {
+        for (Index key = from; key < seen; ++key) {
           new_peak = larger_or_second(load(scores + key * tile + i) * scale, new_peak);
         }
         const Floats reference = reference_of(new_peak);
         const Floats shrink = exponential(old_peak - reference);
         Floats sums = load(total + i) * shrink;
-        for (Index key = 0; key < seen; ++key) {
+        for (Index key = from; key < seen; ++key) {
           float* x = scores + key * tile + i;
           const Floats p = exponential(load(x) * scale - reference);
           store(x, p);
@@ -86,10 +95,10 @@ void attention(const AttentionOperands& o, Index sequence, Index head, Index til
         }
         store(total + i, sums);
         store(peak + i, new_peak);
-        if (first > 0) at.rescale(queries, i, shrink);
+        if (first > begin) at.rescale(queries, i, shrink);
       }
     }
-    at.add_values(queries, keys);
+    at.add_values(queries, keys, first > begin);
   }
   const float* const result = at.result_rows(queries);
   T* out = static_cast<T*>(o.out) + (base + queries.first) * q_stride + head * d;

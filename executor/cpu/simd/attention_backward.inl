@@ -4,17 +4,19 @@
 
 // One tile pair's P and dS, in place of the scores and of dP.
 FORESHARD_INLINE void probability_gradients(const Queries& queries, const Keys& keys, Index panel,
-                                            Index seen, Index tile, float scale, const float* lse,
-                                            const float* delta, float* p, float* ds) {
+                                            Index from, Index seen, Index tile, float scale,
+                                            const float* lse, const float* delta, float* p,
+                                            float* ds) {
   for (Index i = panel; i < panel + kTileColumns; i += kWidth) {
     const Index left = least(kWidth, queries.count - i);
     const Floats log_sum = left > 0 ? load(lse + i, left) : Floats{};
     const Floats mean = left > 0 ? load(delta + i, left) : Floats{};
-    const Index unmasked = most(0, keys.visible(queries.first, i));
-    for (Index key = 0; key < seen; ++key) {
+    const Index all_see_from = keys.passed(queries.first, i + kWidth - 1);
+    const Index all_see_to = most(0, keys.visible(queries.first, i));
+    for (Index key = from; key < seen; ++key) {
       Floats probability = exponential(load(p + key * tile + i) * scale - log_sum);
-      if (key >= unmasked) {
-        probability = hidden_from(queries.first, i, keys.first + key) ? Floats{} : probability;
+      if (key < all_see_from || key >= all_see_to) {
+        probability = hidden_from(queries.first, i, keys, key) ? Floats{} : probability;
       }
       store(p + key * tile + i, probability);
       store(ds + key * tile + i, (load(ds + key * tile + i) - mean) * probability * scale);
@@ -47,7 +49,7 @@ struct BackwardHeads {
   Queries queries_from(Index first) const { return {first, least(tile, o.sequence - first)}; }
   // Those of a tile of keys that its queries, or any later ones, may see.
   Keys keys_from(Index first, const Queries& queries) const {
-    return {first, least(tile, queries.first + queries.count - first)};
+    return {first, least(tile, queries.first + queries.count - first), o.window};
   }
 
   void load_queries(const Queries& queries, const Products& at) const {
@@ -79,8 +81,9 @@ struct BackwardHeads {
   void set_probabilities(const Queries& queries, const Keys& keys, const Products& at) const {
     for (Index panel = 0; panel < up(queries.count, kTileColumns); panel += kTileColumns) {
       const Index seen = keys.visible(queries.first, panel + kTileColumns - 1);
-      at.score(panel, seen);
-      probability_gradients(queries, keys, panel, seen, tile, scale,
+      const Index from = down(keys.passed(queries.first, panel), Products::kKeyStep);
+      at.score(panel, from, seen);
+      probability_gradients(queries, keys, panel, from, seen, tile, scale,
                             o.lse + statistics + queries.first,
                             o.delta + statistics + queries.first, at.p, at.ds);
     }
@@ -125,12 +128,13 @@ void attention_backward(const AttentionOperands& o, Index sequence, Index kv_hea
       const Queries queries = heads.queries_from(first_query);
       heads.load_queries(queries, at);
       heads.set_delta(queries);
-      for (Index first = 0; first <= first_query; first += heads.tile) {
+      const Index begin_key = first_tile(first_query, o.window, heads.tile);
+      for (Index first = begin_key; first <= first_query; first += heads.tile) {
         const Keys keys = heads.keys_from(first, queries);
         heads.load_keys(keys, at);
         heads.set_probabilities(queries, keys, at);
         heads.add_key_gradients(queries, keys, at, head == begin && first == first_query);
-        at.add_query_gradients(queries, keys);
+        at.add_query_gradients(queries, keys, first > begin_key);
       }
       heads.store_query_gradients(queries, at);
       note_progress();
@@ -151,11 +155,12 @@ void attention_query_gradients(const AttentionOperands& o, Index sequence, Index
   const Queries queries = heads.queries_from(tile_index * heads.tile);
   heads.load_queries(queries, at);
   heads.set_delta(queries);
-  for (Index first = 0; first <= queries.first; first += heads.tile) {
+  const Index begin = first_tile(queries.first, o.window, heads.tile);
+  for (Index first = begin; first <= queries.first; first += heads.tile) {
     const Keys keys = heads.keys_from(first, queries);
     heads.load_keys(keys, at);
     heads.set_probabilities(queries, keys, at);
-    at.add_query_gradients(queries, keys);
+    at.add_query_gradients(queries, keys, first > begin);
   }
   heads.store_query_gradients(queries, at);
 }
@@ -168,9 +173,10 @@ void attention_key_gradients(const AttentionOperands& o, Index sequence, Index k
   const Stretch stretch = FORESHARD_STACK_STRETCH(Products::floats(o.head_dim));
   const Products at(stretch, o.head_dim);
   const Index first = tile_index * attention_tile(o.head_dim);
+  const Index end = least(o.sequence, first + attention_tile(o.head_dim) - 1 + o.window);
   for (Index head = begin; head < begin + group; ++head) {
     const Heads heads(o, sequence, head);
-    for (Index first_query = first; first_query < o.sequence; first_query += heads.tile) {
+    for (Index first_query = first; first_query < end; first_query += heads.tile) {
       const Queries queries = heads.queries_from(first_query);
       const Keys keys = heads.keys_from(first, queries);
       heads.load_queries(queries, at);

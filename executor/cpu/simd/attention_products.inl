@@ -5,21 +5,31 @@
 // attention_tiles.inl does the same on tiles.
 //
 // Each owns a stretch of the thread's stack, floats(head_dim) of it, and has `tile` queries and keys
-// loaded at a time. score() fills a panel of kTileColumns queries for the keys it sees; the caller
-// makes probabilities (and gradients) of it in place, and then has them multiplied. Products over
-// several tiles of keys add up from the first on. Needs gemm.inl.
+// loaded at a time. score() fills a panel of kTileColumns queries for the keys it sees, from a
+// multiple of kKeyStep on; the caller makes probabilities (and gradients) of it in place, and then has
+// them multiplied. Products over several tiles of keys add up from the first on. Needs gemm.inl.
 
 struct Queries {
   Index first, count;  // positions in the sequence
 };
+// A query sees the `window` keys that end with its own.
 struct Keys {
-  Index first, count;
+  Index first, count, window;
   // Keys that query `q` of the tile (and all before it) may see at most.
   Index visible(Index first_query, Index q) const {
     const Index n = first_query + q + 1 - first;
     return n < count ? n : count;
   }
+  // Keys that lie before the window of query `q` (and of all after it).
+  Index passed(Index first_query, Index q) const {
+    return most(0, visible(first_query, q - window));
+  }
 };
+
+// The first tile of keys that a tile of queries may see.
+FORESHARD_INLINE Index first_tile(Index first_query, Index window, Index tile) {
+  return most(0, first_query + 1 - window) / tile * tile;
+}
 
 // Memory handed out piece by piece.
 struct Stretch {
@@ -50,35 +60,45 @@ FORESHARD_INLINE void copy_head(const T* from, Index stride, Index rows, const H
   }
 }
 
-// scores[key][query] = keys . queries of a panel for the keys it sees. Zeros follow them, for a block
-// of rows of the next product may reach past what its first queries see.
+// scores[key][query] = keys . queries of a panel for the keys [from, seen) that it sees. Zeros stand
+// around them, for a block of rows of the next product may reach past what some of its queries see.
 FORESHARD_INLINE void score_panel(const float* keys, const float* packed_queries,
-                                  const HeadSizes& sizes, Index panel, Index seen, float* scores) {
+                                  const HeadSizes& sizes, Index panel, Index from, Index seen,
+                                  float* scores) {
   const Index tile = sizes.tile;
-  multiply_block(seen, Index{kTileColumns}, sizes.d, StridedRows{keys, sizes.padded, 1},
-                 sizes.padded, packed_queries + panel * sizes.d, Index{kTileColumns},
-                 scores + panel, tile, false);
-  for (Index key = seen; key < least(seen + kTileRows, tile); ++key) {
-    for (Index i = panel; i < panel + kTileColumns; i += kWidth) {
-      store(scores + key * tile + i, Floats{});
+  multiply_block(seen - from, Index{kTileColumns}, sizes.d,
+                 StridedRows{keys + from * sizes.padded, sizes.padded, 1}, sizes.padded,
+                 packed_queries + panel * sizes.d, Index{kTileColumns},
+                 scores + from * tile + panel, tile, false);
+  const auto clear = [&](Index begin, Index end) {
+    for (Index key = begin; key < end; ++key) {
+      for (Index i = panel; i < panel + kTileColumns; i += kWidth) {
+        store(scores + key * tile + i, Floats{});
+      }
     }
-  }
+  };
+  clear(most(0, from - kTileRows), from);
+  clear(seen, least(seen + kTileRows, tile));
 }
 
 // sums[query][c] (+)= weights[key][query]' rows[key][c].
 FORESHARD_INLINE void sum_over_keys(const Queries& queries, const Keys& keys, const float* weights,
-                                    const float* rows, const HeadSizes& sizes, float* sums) {
+                                    const float* rows, const HeadSizes& sizes, float* sums,
+                                    bool accumulate) {
   for (Index i = 0; i < queries.count; i += kTileRows) {
     const Index block = least(kTileRows, queries.count - i);
-    multiply_block(block, sizes.padded, keys.visible(queries.first, i + block - 1),
-                   StridedRows{weights + i, 1, sizes.tile}, Index{1}, rows, sizes.padded,
-                   sums + i * sizes.padded, sizes.padded, keys.first > 0);
+    const Index from = keys.passed(queries.first, i);
+    multiply_block(block, sizes.padded, keys.visible(queries.first, i + block - 1) - from,
+                   StridedRows{weights + from * sizes.tile + i, 1, sizes.tile}, Index{1},
+                   rows + from * sizes.padded, sizes.padded, sums + i * sizes.padded, sizes.padded,
+                   accumulate);
   }
 }
 
 template <class T>
 struct WidenedAttention {
   using Element = T;
+  static constexpr Index kKeyStep = 1;
 
   HeadSizes sizes;
   float *scores, *key_rows, *value_rows, *result, *packed_q;
@@ -102,8 +122,8 @@ struct WidenedAttention {
     copy_head(k, stride, count, sizes, key_rows);
     copy_head(v, stride, count, sizes, value_rows);
   }
-  void score(Index panel, Index seen) const {
-    score_panel(key_rows, packed_q, sizes, panel, seen, scores);
+  void score(Index panel, Index from, Index seen) const {
+    score_panel(key_rows, packed_q, sizes, panel, from, seen, scores);
   }
   // Multiplies the results of queries i .. i + kWidth, as far as there are any.
   void rescale(const Queries& queries, Index i, Floats factors) const {
@@ -114,9 +134,9 @@ struct WidenedAttention {
       }
     }
   }
-  // result += P' V
-  void add_values(const Queries& queries, const Keys& keys) const {
-    sum_over_keys(queries, keys, scores, value_rows, sizes, result);
+  // result (+)= P' V
+  void add_values(const Queries& queries, const Keys& keys, bool accumulate) const {
+    sum_over_keys(queries, keys, scores, value_rows, sizes, result, accumulate);
   }
   // result[query][c] in rows of `padded`.
   const float* result_rows(const Queries&) const { return result; }
@@ -125,6 +145,7 @@ struct WidenedAttention {
 template <class T>
 struct WidenedGradients {
   using Element = T;
+  static constexpr Index kKeyStep = 1;
 
   HeadSizes sizes;
   float *p, *ds, *key_rows, *value_rows, *q_rows, *dout_rows, *dq, *packed_dout, *packed_q;
@@ -156,22 +177,24 @@ struct WidenedGradients {
     copy_head(v, stride, count, sizes, value_rows);
   }
   // p = K Q', ds = V dO'
-  void score(Index panel, Index seen) const {
-    score_panel(key_rows, packed_q, sizes, panel, seen, p);
-    score_panel(value_rows, packed_dout, sizes, panel, seen, ds);
+  void score(Index panel, Index from, Index seen) const {
+    score_panel(key_rows, packed_q, sizes, panel, from, seen, p);
+    score_panel(value_rows, packed_dout, sizes, panel, from, seen, ds);
   }
-  // dq += dS' K
-  void add_query_gradients(const Queries& queries, const Keys& keys) const {
-    sum_over_keys(queries, keys, ds, key_rows, sizes, dq);
+  // dq (+)= dS' K
+  void add_query_gradients(const Queries& queries, const Keys& keys, bool accumulate) const {
+    sum_over_keys(queries, keys, ds, key_rows, sizes, dq, accumulate);
   }
-  // dv[key][c] (+)= P dO, dk[key][c] (+)= dS Q, both from the tile's first key on.
+  // dv[key][c] (+)= P dO, dk[key][c] (+)= dS Q, both from the tile's first key on, over the queries that see
+  // any key of a block.
   void add_key_gradients(const Queries& queries, const Keys& keys, float* dk, float* dv,
                          Index stride, bool accumulate) const {
     const Index tile = sizes.tile, padded = sizes.padded;
     for (Index i = 0; i < keys.count; i += kTileRows) {
       const Index rows = least(kTileRows, keys.count - i);
-      const Index from = most(0, keys.first + i - queries.first);  // the first to see the block
-      const Index steps = queries.count - from;
+      const Index from = most(0, keys.first + i - queries.first);
+      const Index end = keys.first + i + rows - 1 + keys.window - queries.first;
+      const Index steps = most(0, least(end, queries.count) - from);
       multiply_block(rows, sizes.d, steps, StridedRows{p + i * tile + from, tile, 1}, tile,
                      dout_rows + from * padded, padded, dv + i * stride, stride, accumulate);
       multiply_block(rows, sizes.d, steps, StridedRows{ds + i * tile + from, tile, 1}, tile,

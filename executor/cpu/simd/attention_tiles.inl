@@ -49,33 +49,33 @@ FORESHARD_INLINE void pack_tile_panels(const BFloat16* from, Index lane_stride, 
 
 // scores[key][query] of a panel for the keys it sees, from rows of keys and panels of queries.
 FORESHARD_INLINE void score_on_tiles(const float* keys, const float* queries,
-                                     const HeadSizes& sizes, Index panel, Index seen,
+                                     const HeadSizes& sizes, Index panel, Index from, Index seen,
                                      float* scores) {
   const Index words = tile_words(sizes.d);
-  for (Index key = 0; key < seen; key += kTileBlock) {
+  for (Index key = from; key < seen; key += kTileBlock) {
     multiply_tiles(rows_at(keys + key * words, words, words), queries + panel * words,
                    scores + key * sizes.tile + panel, sizes.tile, false);
   }
 }
 
-// One panel of x[key][query], rounded, in pairs of keys: zero behind the keys it sees.
-FORESHARD_INLINE void pair_keys(const float* x, Index tile, Index seen, float* pairs) {
-  for (Index key = 0; key < up(seen, kTileBlock); key += 2) {
+// One panel of x[key][query], rounded, in pairs of the keys from `from` on: zero behind those it sees.
+FORESHARD_INLINE void pair_keys(const float* x, Index tile, Index from, Index seen, float* pairs) {
+  for (Index key = from; key < up(seen, kTileBlock); key += 2) {
     for (Index i = 0; i < kTileBlock; i += kWidth) {
       const float* const low = x + key * tile + i;
       Bits word = {};
       if (key < seen) word = rounded_bits(load(low));
       if (key + 1 < seen) word |= rounded_bits(load(low + tile)) << 16;
-      store(pairs + key / 2 * kTileBlock + i, reinterpret_cast<Floats>(word));
+      store(pairs + (key - from) / 2 * kTileBlock + i, reinterpret_cast<Floats>(word));
     }
   }
 }
 
-// One panel of x[key][query], rounded where it lies in `rows`: zero behind the keys it sees and
-// behind `queries` of the panel.
-FORESHARD_INLINE void round_panel(const float* x, Index tile, Index seen, Index queries,
+// One panel of x[key][query], rounded where it lies in `rows`, from `from` on: zero behind the keys it sees
+// and behind `queries` of the panel.
+FORESHARD_INLINE void round_panel(const float* x, Index tile, Index from, Index seen, Index queries,
                                   BFloat16* rows) {
-  for (Index key = 0; key < up(seen, kTileBlock); ++key) {
+  for (Index key = from; key < up(seen, kTileBlock); ++key) {
     for (Index i = 0; i < kTileBlock; i += kWidth) {
       const Index present = key < seen ? most(0, least(kWidth, queries - i)) : 0;
       store(rows + key * tile + i, load(x + key * tile + i, present));
@@ -86,14 +86,17 @@ FORESHARD_INLINE void round_panel(const float* x, Index tile, Index seen, Index 
 // Sums over keys turned: sums[c][query] (+)= rows[key][c]' weights[key][query]. `turned` holds rows'.
 FORESHARD_INLINE void sum_over_keys_on_tiles(const Queries& queries, const Keys& keys,
                                              const float* turned, const float* weights,
-                                             const HeadSizes& sizes, float* pairs, float* sums) {
+                                             const HeadSizes& sizes, float* pairs, float* sums,
+                                             bool accumulate) {
   const Index tile = sizes.tile, stride = tile / 2;
   for (Index panel = 0; panel < queries.count; panel += kTileBlock) {
     const Index seen = keys.visible(queries.first, panel + kTileBlock - 1);
-    pair_keys(weights + panel, tile, seen, pairs);
+    const Index from = down(keys.passed(queries.first, panel), kTileBlock);
+    pair_keys(weights + panel, tile, from, seen, pairs);
     for (Index c = 0; c < sizes.d; c += kTileBlock) {
-      multiply_tiles(rows_at(turned + c * stride, stride, tile_words(seen)), pairs,
-                     sums + c * tile + panel, tile, keys.first > 0);
+      const float* const first = turned + c * stride + from / 2;
+      multiply_tiles(rows_at(first, stride, tile_words(seen - from)), pairs,
+                     sums + c * tile + panel, tile, accumulate);
     }
   }
 }
@@ -114,6 +117,7 @@ FORESHARD_INLINE const float* turn_sums(const Queries& queries, const float* sum
 
 struct TileAttention {
   using Element = BFloat16;
+  static constexpr Index kKeyStep = kTileBlock;
 
   TilesInUse tiles_in_use;
   HeadSizes sizes;
@@ -139,8 +143,8 @@ struct TileAttention {
     pack_rows(k, stride, 1, count, sizes.d, key_rows, tile_words(sizes.d));
     pack_rows(v, 1, stride, sizes.d, count, turned_values, sizes.tile / 2);
   }
-  void score(Index panel, Index seen) const {
-    score_on_tiles(key_rows, query_panels, sizes, panel, seen, scores);
+  void score(Index panel, Index from, Index seen) const {
+    score_on_tiles(key_rows, query_panels, sizes, panel, from, seen, scores);
   }
   void rescale(const Queries&, Index i, Floats factors) const {
     for (Index c = 0; c < sizes.d; ++c) {
@@ -148,8 +152,8 @@ struct TileAttention {
       store(x, load(x) * factors);
     }
   }
-  void add_values(const Queries& queries, const Keys& keys) const {
-    sum_over_keys_on_tiles(queries, keys, turned_values, scores, sizes, pairs, result);
+  void add_values(const Queries& queries, const Keys& keys, bool accumulate) const {
+    sum_over_keys_on_tiles(queries, keys, turned_values, scores, sizes, pairs, result, accumulate);
   }
   // In place of keys and values, which are neighbours.
   const float* result_rows(const Queries& queries) const {
@@ -159,6 +163,7 @@ struct TileAttention {
 
 struct TileGradients {
   using Element = BFloat16;
+  static constexpr Index kKeyStep = kTileBlock;
 
   TilesInUse tiles_in_use;
   HeadSizes sizes;
@@ -196,29 +201,36 @@ struct TileGradients {
     pack_rows(k, stride, 1, count, sizes.d, key_rows, tile_words(sizes.d));
     pack_rows(v, stride, 1, count, sizes.d, value_rows, tile_words(sizes.d));
   }
-  void score(Index panel, Index seen) const {
-    score_on_tiles(key_rows, query_panels, sizes, panel, seen, p);
-    score_on_tiles(value_rows, dout_panels, sizes, panel, seen, ds);
+  void score(Index panel, Index from, Index seen) const {
+    score_on_tiles(key_rows, query_panels, sizes, panel, from, seen, p);
+    score_on_tiles(value_rows, dout_panels, sizes, panel, from, seen, ds);
   }
-  void add_query_gradients(const Queries& queries, const Keys& keys) const {
+  void add_query_gradients(const Queries& queries, const Keys& keys, bool accumulate) const {
     pack_rows(reinterpret_cast<const BFloat16*>(key_rows), 1, sizes.padded, sizes.d, keys.count,
               turned_keys, sizes.tile / 2);
-    sum_over_keys_on_tiles(queries, keys, turned_keys, ds, sizes, pairs, dq);
+    sum_over_keys_on_tiles(queries, keys, turned_keys, ds, sizes, pairs, dq, accumulate);
   }
   void add_key_gradients(const Queries& queries, const Keys& keys, float* dk, float* dv,
                          Index stride, bool accumulate) const {
     const Index tile = sizes.tile, words = tile_words(queries.count);
     for (Index panel = 0; panel < queries.count; panel += kTileBlock) {
       const Index seen = keys.visible(queries.first, panel + kTileBlock - 1);
+      const Index from = down(keys.passed(queries.first, panel), kTileBlock);
       const Index left = queries.count - panel;
-      round_panel(p + panel, tile, seen, left, reinterpret_cast<BFloat16*>(rounded_p) + panel);
-      round_panel(ds + panel, tile, seen, left, reinterpret_cast<BFloat16*>(rounded_ds) + panel);
+      round_panel(p + panel, tile, from, seen, left,
+                  reinterpret_cast<BFloat16*>(rounded_p) + panel);
+      round_panel(ds + panel, tile, from, seen, left,
+                  reinterpret_cast<BFloat16*>(rounded_ds) + panel);
     }
     for (Index i = 0; i < keys.count; i += kTileBlock) {
-      const Index from = most(0, keys.first + i - queries.first) / 2;  // the first words to see it
-      const Index first = i * tile / 2 + from, rows = least(kTileBlock, keys.count - i);
-      const TileRows left_p = rows_at(rounded_p + first, tile / 2, words - from);
-      const TileRows left_ds = rows_at(rounded_ds + first, tile / 2, words - from);
+      const Index rows = least(kTileBlock, keys.count - i);
+      // The words of the queries that see it, and their panels' others.
+      const Index from = most(0, keys.first + i - queries.first) / 2;
+      const Index end = keys.first + i + rows - 1 + keys.window - queries.first;
+      const Index seeing = most(0, tile_words(most(0, least(end, queries.count))) - from);
+      const Index first = i * tile / 2 + from;
+      const TileRows left_p = rows_at(rounded_p + first, tile / 2, seeing);
+      const TileRows left_ds = rows_at(rounded_ds + first, tile / 2, seeing);
       for (Index c = 0; c < sizes.d; c += kTileBlock) {
         const Index right = c * words + from * kTileBlock, to = i * stride + c;
         const Index columns = least(kTileBlock, sizes.d - c);

@@ -10,6 +10,9 @@ FORESHARD_INLINE Index most(Index a, Index b) {
 FORESHARD_INLINE Index up(Index n, Index step) {
   return (n + step - 1) / step * step;
 }
+FORESHARD_INLINE Index down(Index n, Index step) {
+  return n / step * step;
+}
 
 // One step's lanes of a panel. A first vector longer than the panel spills into the next step, which
 // is written after it; later vectors must not, for lanes before them are there already.

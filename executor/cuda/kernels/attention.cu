@@ -1,9 +1,9 @@
-// Causal attention with grouped queries, in plain fp32 arithmetic: the kernels of heads and types that cuDNN has
-// none for, and of GPUs without it (attention_backend.hpp).
+// Causal attention with grouped queries, within a window or without, in plain fp32 arithmetic: the kernels of
+// heads and types that cuDNN has none for, of windows, and of GPUs without it (attention_backend.hpp).
 //
 // A block has a tile of queries (or of keys) and goes through the tiles that
 // it meets, as FlashAttention-2 does (Dao, 2023, algorithms 1 and 2): scores are never in memory as
-// a whole, and tiles of keys that come after all queries are left out. How the products are made,
+// a whole, and tiles of keys that no query sees are left out. How the products are made,
 // and what they read of shared memory: attention_tiles.cuh.
 //
 // Backward computes the gradient of queries and those of keys and values in two kernels, so that every
@@ -30,12 +30,12 @@ struct SoftmaxRow {
   float largest = -INFINITY, total = 0;
 
   // Makes the row's scores, one for each row of `scores`, e^(score - largest) of all until now, of
-  // which the first `seen` count; returns the factor of all that went before.
-  __device__ float add(float* scores, int seen, float scale) {
+  // which [passed, seen) count; returns the factor of all that went before.
+  __device__ float add(float* scores, int passed, int seen, float scale) {
     float* const mine = scores + row;
     float most = largest;
     for (int j = lane; j < seen; j += S::kLanes) {
-      most = fmaxf(most, mine[j * S::kScoreStride] * scale);
+      if (j >= passed) most = fmaxf(most, mine[j * S::kScoreStride] * scale);
     }
     for (int mask = S::kLanes / 2; mask > 0; mask /= 2) {
       most = fmaxf(most, __shfl_xor_sync(~0U, most, mask));
@@ -48,7 +48,7 @@ struct SoftmaxRow {
     float sum = 0;
     for (int j = lane; j < S::kRows; j += S::kLanes) {
       float& score = mine[j * S::kScoreStride];
-      score = j < seen ? expf(score * scale - shift) : 0.0F;
+      score = j >= passed && j < seen ? expf(score * scale - shift) : 0.0F;
       sum += score;
     }
     for (int mask = S::kLanes / 2; mask > 0; mask /= 2) sum += __shfl_xor_sync(~0U, sum, mask);
@@ -57,6 +57,13 @@ struct SoftmaxRow {
     return before;
   }
 };
+
+// The first tile of keys that a tile of queries from `first` on sees.
+template <int kHead>
+__device__ int first_tile(const AttentionSizes& z, int first) {
+  const int passed = first + 1 - z.window;
+  return passed > 0 ? passed / Tiles<kHead>::kRows * Tiles<kHead>::kRows : 0;
+}
 
 // Multiplies each row of a tile's sums by its factor.
 template <int kHead>
@@ -86,7 +93,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kForwardBlocks)
   const int position = first + softmax.row;
   Sums sums;
   load_tile<kHead>(z, q, b, first, head, z.heads, queries);
-  for (int at = 0; at <= first; at += S::kRows) {
+  for (int at = first_tile<kHead>(z, first); at <= first; at += S::kRows) {
     __syncthreads();
     load_tile<kHead>(z, k, b, at, kv_head, z.kv_heads, keys);
     load_tile<kHead>(z, v, b, at, kv_head, z.kv_heads, values);
@@ -101,9 +108,8 @@ __global__ void __launch_bounds__(kAttentionThreads, kForwardBlocks)
       }
     }
     __syncthreads();
-    // The first key of a tile is never later than its first query, so there is one to compare with.
     const int seen = position - at + 1 < S::kRows ? position - at + 1 : S::kRows;
-    const float before = softmax.add(scores, seen, z.scale);
+    const float before = softmax.add(scores, position - at + 1 - z.window, seen, z.scale);
     if (softmax.lane == 0) factors[softmax.row] = before;
     __syncthreads();
     scale_rows(factors, own, sums);
@@ -143,13 +149,13 @@ struct Pair {
   float probability, gradient;  // of the score
 };
 
-// From their score and the product of dout and value. Nothing where the query is not there or comes
-// before the key.
+// From their score and the product of dout and value. Nothing where the query is not there, or the key not
+// within its window.
 __device__ inline Pair pair_of(const AttentionSizes& z, int b, int head, int query, int key,
                                float score, float product, const float* lse, const float* delta) {
   if (query >= z.sequence) return {0.0F, 0.0F};
   const std::int64_t row = z.statistic(b, head, query);
-  const bool sees = key <= query && lse[row] != -INFINITY;
+  const bool sees = key <= query && key > query - z.window && lse[row] != -INFINITY;
   const float p = sees ? expf(score * z.scale - lse[row]) : 0.0F;
   return {p, p * (product - delta[row]) * z.scale};
 }
@@ -170,7 +176,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   Sums sums;
   load_tile<kHead>(z, q, b, first, head, z.heads, queries);
   load_tile<kHead>(z, dout, b, first, head, z.heads, douts);
-  for (int at = 0; at <= first; at += S::kRows) {
+  for (int at = first_tile<kHead>(z, first); at <= first; at += S::kRows) {
     __syncthreads();
     load_tile<kHead>(z, k, b, at, kv_head, z.kv_heads, keys);
     load_tile<kHead>(z, v, b, at, kv_head, z.kv_heads, values);
@@ -207,7 +213,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   load_tile<kHead>(z, k, b, first, kv_head, z.kv_heads, keys);
   load_tile<kHead>(z, v, b, first, kv_head, z.kv_heads, values);
   for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-    for (int at = first; at < z.sequence; at += S::kRows) {
+    for (int at = first; at < z.sequence && at < first + S::kRows - 1 + z.window; at += S::kRows) {
       __syncthreads();
       load_tile<kHead>(z, q, b, at, head, z.heads, queries);
       load_tile<kHead>(z, dout, b, at, head, z.heads, douts);
@@ -235,9 +241,14 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 }
 
 AttentionSizes sizes_of(const CudaLaunch& a) {
-  const auto [B, S, H, K, d] = a.key.dims;
-  return {static_cast<int>(B), static_cast<int>(S), static_cast<int>(H),
-          static_cast<int>(K), static_cast<int>(d), 1.0F / std::sqrt(static_cast<float>(d))};
+  const auto [B, S, H, K, d, W] = a.key.dims;
+  return {static_cast<int>(B),
+          static_cast<int>(S),
+          static_cast<int>(H),
+          static_cast<int>(K),
+          static_cast<int>(d),
+          static_cast<int>(std::min(S, attention_window(a.key))),
+          1.0F / std::sqrt(static_cast<float>(d))};
 }
 
 // Calls with the smallest tiles that hold the heads: (element type, std::integral_constant).

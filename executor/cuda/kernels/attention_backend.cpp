@@ -14,7 +14,7 @@ class HeadsAt {
   HeadsAt(const CostKey& key, const AttentionPart& part, std::int64_t sequence,
           std::int64_t kv_head)
       : element_(item_size(key.dtype)) {
-    const auto [B, S, H, K, d] = key.dims;
+    const auto [B, S, H, K, d, W] = key.dims;
     const std::int64_t group = H / K;
     shape = {part.batch, S, group * part.kv_heads, part.kv_heads, d, H, K};
     queries_ = (sequence * S * H + kv_head * group) * d;
@@ -59,7 +59,7 @@ class CudnnBackend final : public KernelBackend {
 
  private:
   Refusal forward(const CudaLaunch& a) {
-    const auto [B, S, H, K, d] = a.key.dims;
+    const auto [B, S, H, K, d, W] = a.key.dims;
     return cudnn_->forward({B, S, H, K, d, H, K},
                            {a.reads[0].data(), a.reads[1].data(), a.reads[2].data(),
                             a.writes[0].data(), reinterpret_cast<float*>(a.writes[1].data())},

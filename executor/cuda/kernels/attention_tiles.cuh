@@ -36,6 +36,7 @@ struct Tiles {
 
 struct AttentionSizes {
   int batch, sequence, heads, kv_heads, head_dim;
+  int window;  // tokens that a token sees, itself the last of them; at most the sequence
   float scale;
 
   __host__ __device__ std::int64_t row(int b, int s, int h, int of_heads) const {

@@ -243,7 +243,7 @@ void run_product(const CudaLaunch& a, const MatrixProduct& product) {
 
 // Our matrices lie by rows, which for cuBLAS is each of them transposed: y' = w x'.
 void run_matmul(const CudaLaunch& a) {
-  const auto [tokens, outputs, inputs, has_bias, unused] = a.key.dims;
+  const auto [tokens, outputs, inputs, has_bias, unused, unused2] = a.key.dims;
   run_product(a, {.type = a.key.dtype,
                   .m = outputs,
                   .n = tokens,
@@ -257,7 +257,7 @@ void run_matmul(const CudaLaunch& a) {
 
 // dx' = w' dy'
 void run_matmul_input_gradient(const CudaLaunch& a) {
-  const auto [tokens, inputs, outputs, accumulates, unused] = a.key.dims;
+  const auto [tokens, inputs, outputs, accumulates, unused, unused2] = a.key.dims;
   run_product(a, {.type = a.key.dtype,
                   .m = inputs,
                   .n = tokens,
@@ -270,7 +270,7 @@ void run_matmul_input_gradient(const CudaLaunch& a) {
 
 // dw' = x' dy
 void run_matmul_weight_gradient(const CudaLaunch& a) {
-  const auto [outputs, inputs, tokens, unused, unused2] = a.key.dims;
+  const auto [outputs, inputs, tokens, unused, unused2, unused3] = a.key.dims;
   run_product(a, {.type = a.key.dtype,
                   .m = inputs,
                   .n = outputs,

@@ -2,6 +2,8 @@
 // F feed-forward, V vocabulary; e bytes an element of the compute type.
 #include "models/lowering/operators/foreshard.hpp"
 
+#include <algorithm>
+
 #include "models/base/assertion.hpp"
 #include "models/lowering/operators/operator_table.hpp"
 
@@ -82,9 +84,7 @@ class TableBuilder {
              {Operand::of(dx), weight_gradient(module, hidden), scratch(norm)});
   }
 
-  CostKey key(Operator op, std::array<std::int64_t, 5> dims) const {
-    return {op, dtype_, dtype_, dtype_, dims};
-  }
+  CostKey key(Operator op, CostDims dims) const { return {op, dtype_, dtype_, dtype_, dims}; }
 
   OperatorTable table;
 
@@ -122,13 +122,13 @@ struct Checkpointable {
   }
 };
 
-Segment block(const Job& job) {
+Segment block(const Job& job, std::int64_t window) {
   const LlamaConfig& c = job.model;
   const Plan& plan = job.plan;
   const std::int64_t T = plan.tokens(), D = c.hidden, F = c.intermediate;
   const std::int64_t query = c.heads * c.head_dim, key_value = c.kv_heads * c.head_dim;
-  const std::array<std::int64_t, 5> heads = {plan.batch.micro_batch, plan.batch.sequence, c.heads,
-                                             c.kv_heads, c.head_dim};
+  const CostDims heads = {
+      plan.batch.micro_batch, plan.batch.sequence, c.heads, c.kv_heads, c.head_dim, window};
   TableBuilder b(job);
   const auto norm1 = b.module("input_layernorm"), attention = b.module("self_attn"),
              q_proj = b.module("self_attn.q_proj"), k_proj = b.module("self_attn.k_proj"),
@@ -258,7 +258,7 @@ Segment loss(const Job& job) {
   const auto root = b.module("");
   const Slot scores = b.slot(T * V), lse = b.statistic(T);
   const Operand targets = Operand::of(Shared::targets);
-  const std::array<std::int64_t, 5> dims = {T, V, job.plan.batch.accumulation};
+  const CostDims dims = {T, V, job.plan.batch.accumulation};
   b.forward(root, b.key(Operator::cross_entropy, dims), {Operand::of(scores), targets},
             {Operand::of(lse), Operand::of(Shared::loss)});
   b.backward(root, b.key(Operator::cross_entropy_backward, dims), {targets, Operand::of(lse)},
@@ -270,11 +270,17 @@ Segment loss(const Job& job) {
 }  // namespace
 
 OperatorSet foreshard_operators(const Job& job) {
-  return {embedding(job),
-          {block(job)},
-          std::vector<std::int32_t>(static_cast<std::size_t>(job.model.layers)),
-          head(job),
-          loss(job)};
+  OperatorSet set{embedding(job), {}, {}, head(job), loss(job)};
+  std::vector<std::int64_t> windows;  // of the blocks that differ
+  for (std::int64_t layer = 0; layer < job.model.layers; ++layer) {
+    const std::int64_t window = job.model.window(layer, job.plan.batch.sequence);
+    const auto found = std::ranges::find(windows, window);
+    set.block_kind.push_back(narrow<std::int32_t>(found - windows.begin()));
+    if (found != windows.end()) continue;
+    windows.push_back(window);
+    set.blocks.push_back(block(job, window));
+  }
+  return set;
 }
 
 }  // namespace foreshard::lowering

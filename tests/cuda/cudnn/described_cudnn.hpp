@@ -28,7 +28,7 @@ class DescribedCudnn {
   // Of a pass over the attention, as runs do it. `compiles`: from the compiled plan.
   std::int64_t workspace(const DescribedGpu& gpu, const AttentionPass& pass,
                          const CostKey& attention, bool compiles = false) const {
-    const auto [B, S, H, K, d] = attention.dims;
+    const auto [B, S, H, K, d, W] = attention.dims;
     const AttentionPart part = pass.part(attention, gpu);
     const std::string description = to_json(gpu);
     return ask_({description.c_str(),

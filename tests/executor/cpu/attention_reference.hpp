@@ -7,11 +7,13 @@
 namespace foreshard::executor {
 
 struct AttentionShape {
-  std::int64_t B, S, H, K, d;
+  std::int64_t B, S, H, K, d, W = 0;
   std::int64_t queries() const { return B * S * H * d; }
   std::int64_t keys() const { return B * S * K * d; }
   std::int64_t rows() const { return B * H * S; }
-  CostKey key(Operator op, DType type) const { return {op, type, type, type, {B, S, H, K, d}}; }
+  CostKey key(Operator op, DType type) const { return {op, type, type, type, {B, S, H, K, d, W}}; }
+  // Keys that a query sees at most.
+  std::int64_t window() const { return W == 0 ? S : std::min(W, S); }
   // Elements [sequence, .., head, ..] of x[B, S, heads, d].
   std::vector<std::size_t> of_head(std::int64_t heads, std::int64_t sequence,
                                    std::int64_t head) const {
@@ -39,10 +41,12 @@ inline double to_bf16_and_back(double x) {
   return static_cast<double>(bf16_to_float(float_to_bf16(static_cast<float>(x))));
 }
 
-// softmax(q k' / sqrt(d)) v of one query row, and with `dout` its share of the gradients.
+// softmax(q k' / sqrt(d)) v of one query row over `keys`, of which the first is the sequence's
+// `first_key`-th, and with `dout` its share of the gradients.
 inline void attend_row(const AttentionShape& s, std::size_t at_q, std::size_t at_lse,
-                       const std::vector<std::size_t>& keys, const Values& q, const Values& k,
-                       const Values& v, const Values& dout, Round round, Attended& r) {
+                       const std::vector<std::size_t>& keys, std::size_t first_key, const Values& q,
+                       const Values& k, const Values& v, const Values& dout, Round round,
+                       Attended& r) {
   const auto d = static_cast<std::size_t>(s.d);
   const auto tile = static_cast<std::size_t>(attention_tile(s.d));
   const double scale = 1 / std::sqrt(static_cast<double>(s.d));
@@ -59,8 +63,9 @@ inline void attend_row(const AttentionShape& s, std::size_t at_q, std::size_t at
   r.lse[at_lse] = peak + std::log(total);
   double reference = -1e300;  // the largest score when a tile's exponentials were rounded
   for (std::size_t u = 0; u < x.size(); ++u) {
-    if (u % tile == 0) {
-      for (std::size_t w = u; w < std::min(u + tile, x.size()); ++w) {
+    const std::size_t in_tile = (first_key + u) % tile;
+    if (u == 0 || in_tile == 0) {
+      for (std::size_t w = u; w < std::min(u + tile - in_tile, x.size()); ++w) {
         reference = std::max(reference, x[w]);
       }
     }
@@ -91,9 +96,10 @@ inline Attended attend(const AttentionShape& s, const Values& q, const Values& k
       for (std::int64_t t = 0; t < s.S; ++t) {
         const std::int64_t kv_head = h / (s.H / s.K);
         keys.push_back(static_cast<std::size_t>(((b * s.S + t) * s.K + kv_head) * s.d));
+        if (t >= s.window()) keys.erase(keys.begin());
         attend_row(s, static_cast<std::size_t>(((b * s.S + t) * s.H + h) * s.d),
-                   static_cast<std::size_t>((b * s.H + h) * s.S + t), keys, q, k, v, dout, round,
-                   r);
+                   static_cast<std::size_t>((b * s.H + h) * s.S + t), keys,
+                   static_cast<std::size_t>(t + 1) - keys.size(), q, k, v, dout, round, r);
       }
     }
   }

@@ -12,10 +12,13 @@ class AttentionTiles : public testing::Test {
 
 // 16, 32 and 96 from either side, heads of odd length, and rows that are neighbours because a head
 // has one element.
-constexpr AttentionShape kEdges[] = {{1, 1, 1, 1, 1},    {1, 65, 1, 1, 1},    {1, 31, 2, 1, 3},
-                                     {2, 32, 2, 2, 15},  {1, 33, 3, 1, 17},   {1, 95, 2, 2, 31},
-                                     {2, 96, 2, 1, 32},  {1, 97, 1, 1, 33},   {1, 129, 2, 1, 63},
-                                     {1, 193, 4, 2, 47}, {1, 130, 1, 1, 161}, {1, 65, 2, 1, 290}};
+constexpr AttentionShape kEdges[] = {
+    {1, 1, 1, 1, 1},        {1, 65, 1, 1, 1},       {1, 31, 2, 1, 3},       {2, 32, 2, 2, 15},
+    {1, 33, 3, 1, 17},      {1, 95, 2, 2, 31},      {2, 96, 2, 1, 32},      {1, 97, 1, 1, 33},
+    {1, 129, 2, 1, 63},     {1, 193, 4, 2, 47},     {1, 130, 1, 1, 161},    {1, 65, 2, 1, 290},
+    {1, 129, 2, 1, 15, 2},  {1, 193, 2, 1, 17, 31}, {1, 193, 2, 1, 17, 32}, {1, 193, 1, 1, 17, 33},
+    {2, 250, 2, 1, 31, 95}, {1, 250, 1, 1, 31, 96}, {1, 250, 1, 1, 31, 97}, {1, 300, 1, 1, 33, 130},
+    {1, 130, 1, 1, 161, 40}};
 
 // Nearly all results are the very numbers of bf16 that come of fp64 arithmetic with the same
 // roundings as here: P (in the forward counted from the largest score up to the end of its tile) and
@@ -60,10 +63,10 @@ TEST_F(AttentionTiles, GiveTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-// Every product is made on tiles, and of the scores nobody sees no more than the diagonal's blocks:
-// of 64 x 64 scores over heads of 32, three blocks of 32 x 32, each by four tile products.
+// Every product is made on tiles, and of the scores nobody sees no more than the blocks at the edges: of
+// 64 x 64 scores over heads of 32, three blocks of 32 x 32, each by four tile products; of 128 x 128 with a window
+// of 32, seven of the ten below the diagonal.
 TEST_F(AttentionTiles, MakeEveryProduct) {
-  const AttentionShape s{1, 64, 1, 1, 32};
   const SoftwareTiles& tiles = SoftwareTiles::of_this_thread();
   const auto dots_of = [&](const Launch& launch) {
     const std::int64_t before = tiles.dots();
@@ -71,12 +74,15 @@ TEST_F(AttentionTiles, MakeEveryProduct) {
     EXPECT_FALSE(tiles.is_configured());
     return tiles.dots() - before;
   };
-  for (const DType type : {DType::fp32, DType::bf16}) {
-    const std::int64_t product = type == DType::bf16 ? 3 * 4 : 0;
-    const AttentionValues x(s, type);
-    const Launch forward = forward_launch(s, type, x.q, x.k, x.v);
-    EXPECT_EQ(dots_of(forward), 2 * product);
-    EXPECT_EQ(dots_of(backward_launch(s, type, forward, run(forward), x.dout)), 5 * product);
+  for (const auto& [s, blocks] : {std::pair{AttentionShape{1, 64, 1, 1, 32}, std::int64_t{3}},
+                                  {AttentionShape{1, 128, 1, 1, 32, 32}, std::int64_t{7}}}) {
+    for (const DType type : {DType::fp32, DType::bf16}) {
+      const std::int64_t product = type == DType::bf16 ? blocks * 4 : 0;
+      const AttentionValues x(s, type);
+      const Launch forward = forward_launch(s, type, x.q, x.k, x.v);
+      EXPECT_EQ(dots_of(forward), 2 * product);
+      EXPECT_EQ(dots_of(backward_launch(s, type, forward, run(forward), x.dout)), 5 * product);
+    }
   }
 }
 

@@ -1,4 +1,7 @@
 // The lowering against the laws of step programs and the reference's worked example.
+#include <algorithm>
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "models/lowering/lower.hpp"
@@ -16,6 +19,37 @@ RankProgram lowered(const LlamaConfig& model, const Plan& plan, int ranks, int r
   auto job = make_job(model, plan, "plan.toml", ranks);
   EXPECT_TRUE(job) << (job ? "" : job.error().text());
   return lower(*job, rank);
+}
+
+// Each layer has its own window, and none where sequences do not reach beyond it.
+TEST(Lowering, LayersAttendWithinTheirWindows) {
+  LlamaConfig model = small_model();
+  model.layers = 3;
+  const auto windows = [&](ModelFamily family, std::int64_t window, std::int64_t first_layer) {
+    model.family = family;
+    model.attention_bias = family == ModelFamily::qwen2;
+    model.sliding_window = window;
+    model.first_window_layer = first_layer;
+    Plan plan;
+    plan.batch.sequence = 16;
+    const RankProgram program = lowered(model, plan, 2);
+    std::map<Operator, std::vector<std::int64_t>> found;
+    for (const Instruction& i : program.programs[1].instructions) {
+      if (i.cost_key == kNone) continue;
+      const CostKey& key = program.cost_keys[static_cast<std::size_t>(i.cost_key)];
+      if (is_attention(key.op)) found[key.op].push_back(key.dims[5]);
+    }
+    std::vector<std::int64_t>& backward = found[Operator::attention_backward];
+    std::ranges::reverse(backward);
+    EXPECT_EQ(found[Operator::attention], backward);
+    return found[Operator::attention];
+  };
+  using Windows = std::vector<std::int64_t>;
+  EXPECT_EQ(windows(ModelFamily::mistral, 5, 0), (Windows{5, 5, 5}));
+  EXPECT_EQ(windows(ModelFamily::mistral, 15, 0), (Windows{15, 15, 15}));
+  EXPECT_EQ(windows(ModelFamily::mistral, 16, 0), (Windows{0, 0, 0}));
+  EXPECT_EQ(windows(ModelFamily::qwen2, 5, 2), (Windows{0, 0, 5}));
+  EXPECT_EQ(windows(ModelFamily::qwen2, 5, 3), (Windows{0, 0, 0}));
 }
 
 TEST(Lowering, ObeysTheLawsUnderEveryPlanKey) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/models/program/workspace_table.hpp"
+#include "tests/small_llama.hpp"
 
 namespace foreshard::tests {
 namespace {
@@ -18,7 +19,7 @@ TEST(AttentionWorkspace, IsWhatCudnnAsksFor) {
     auto asked = row.bytes.begin();
     for (const DescribedGpu& gpu : kDescribedGpus) {
       for (const AttentionPass& pass : kPasses) {
-        const auto [B, S, H, K, d] = row.attention.dims;
+        const auto [B, S, H, K, d, W] = row.attention.dims;
         const AttentionPart part = pass.part(row.attention, gpu);
         CostKey launch = attention_key(part.batch, S, H / K * part.kv_heads, part.kv_heads, d);
         launch.op = pass.op;
@@ -31,6 +32,34 @@ TEST(AttentionWorkspace, IsWhatCudnnAsksFor) {
   }
 }
 
+// Layers with a window have the plain kernel, the others cuDNN's.
+TEST(AttentionWorkspace, WindowsAreThePlainKernels) {
+  constexpr DescribedGpu kHopper{90, 132, 232'448};
+  CostKey key = backward_of(attention_key(2, 2048, 32, 8, 64));
+  EXPECT_GT(scratch_bytes(key, kHopper.traits(false)).count, 4 * 2 * 2048 * 32);
+  key.dims[5] = 256;
+  EXPECT_EQ(scratch_bytes(key, kHopper.traits(false)).count, 4 * 2 * 2048 * 32);
+
+  LlamaConfig model = small_llama({256, 512, 3, 4, 2, 1000});
+  model.family = ModelFamily::qwen2;
+  model.attention_bias = true;
+  const auto kernel = [&](std::int64_t window, std::int64_t first_layer, bool deterministic) {
+    model.sliding_window = window;
+    model.first_window_layer = first_layer;
+    Plan plan;
+    plan.batch.sequence = 512;
+    plan.pytorch.deterministic = deterministic;
+    return std::string(attention_kernel(
+        *make_job(model, plan, "plan.toml", 2, 0, nullptr, kHopper.traits(deterministic))));
+  };
+  EXPECT_EQ(kernel(0, 0, false), "cuDNN");
+  EXPECT_EQ(kernel(512, 0, false), "cuDNN");
+  EXPECT_EQ(kernel(511, 0, false), "plain");
+  EXPECT_EQ(kernel(511, 2, false), "cuDNN; plain within sliding windows");
+  EXPECT_EQ(kernel(511, 2, true), "cuDNN, deterministic; plain within sliding windows");
+  EXPECT_EQ(kernel(511, 3, false), "cuDNN");
+}
+
 // A fall-back to the plain kernel, which keeps 4 bytes a row, never lacks room either.
 TEST(AttentionWorkspace, HasRoomForCudnnAndForThePlainKernel) {
   for (const WorkspaceRow& row : read_workspaces()) {
@@ -41,7 +70,7 @@ TEST(AttentionWorkspace, HasRoomForCudnnAndForThePlainKernel) {
         if (pass.op == Operator::attention) continue;
         const CostKey backward = backward_of(row.attention);
         const DeviceTraits traits = gpu.traits(pass.is_deterministic);
-        const auto [B, S, H, K, d] = row.attention.dims;
+        const auto [B, S, H, K, d, W] = row.attention.dims;
         EXPECT_EQ(scratch_bytes(backward, traits).count, std::max(bytes, 4 * B * S * H))
             << text(backward) << ", " << pass.name << " on " << gpu.compute_capability;
       }

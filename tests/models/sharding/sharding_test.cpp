@@ -97,6 +97,10 @@ TEST(Families, AWindowShorterThanTheSequenceIsWarnedOf) {
   LlamaConfig mistral = tiny_of(ModelFamily::mistral);
   mistral.sliding_window = 64;
   Plan plan;
+  plan.batch.sequence = 65;
+  EXPECT_EQ(make_job(mistral, plan, "plan.toml", 2)->warnings, Names{});
+  plan.operators = OperatorSetName::pytorch_eager;
+  plan.pytorch.implementation = ImplementationName::torchtitan;
   plan.batch.sequence = 64;
   EXPECT_EQ(make_job(mistral, plan, "plan.toml", 2)->warnings, Names{});
   plan.batch.sequence = 65;

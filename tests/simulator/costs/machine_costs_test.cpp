@@ -17,7 +17,7 @@ double ns(const char* machine, const CostKey& key, int ranks = 8, int nodes = 1,
   return machine_costs(*load_machine(machine), ranks, nodes)->estimate(key, place).ns;
 }
 
-CostKey bf16(Operator op, std::array<std::int64_t, 5> dims) {
+CostKey bf16(Operator op, CostDims dims) {
   return {op, DType::bf16, DType::bf16, DType::bf16, dims};
 }
 

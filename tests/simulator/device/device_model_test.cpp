@@ -14,7 +14,7 @@
 namespace foreshard::simulator {
 namespace {
 
-CostKey bf16_key(Operator op, std::array<std::int64_t, 5> dims) {
+CostKey bf16_key(Operator op, CostDims dims) {
   return {op, DType::bf16, DType::bf16, DType::bf16, dims};
 }
 

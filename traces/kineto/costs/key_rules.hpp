@@ -18,7 +18,7 @@ Rules attention_rules();  // fused attention
 Rules model_rules();      // embeddings, norms, casts, FSDP's copies: what models' programs launch
 Rules memory_rules();     // what only moves bytes
 
-inline OperatorKey keyed(Operator op, DType type, std::array<std::int64_t, 5> dims) {
+inline OperatorKey keyed(Operator op, DType type, CostDims dims) {
   return {{op, type, type, type, dims}};
 }
 

@@ -7,7 +7,7 @@
 namespace foreshard::traces::kineto {
 namespace {
 
-CostKey key(Operator op, DType type, std::array<std::int64_t, 5> dims) {
+CostKey key(Operator op, DType type, CostDims dims) {
   return {op, type, type, type, dims};
 }
 

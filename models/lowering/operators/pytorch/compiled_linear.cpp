@@ -14,7 +14,7 @@ constexpr std::string_view kTransposed = "triton_poi_fused__to_copy_clamp_clone_
 CompiledLinear::CompiledLinear(EagerWriter& writer, std::vector<Slot> inputs)
     : CompiledGraph(writer, std::move(inputs)), w_(writer), scaling_(writer.plan.float8) {}
 
-CostKey CompiledLinear::key(Operator op, std::array<std::int64_t, 5> dims) const {
+CostKey CompiledLinear::key(Operator op, CostDims dims) const {
   return is_float8() ? CostKey{op, DType::fp8, w_.type, w_.type, dims} : w_.key(op, dims);
 }
 

@@ -45,7 +45,7 @@ class CompiledLinear : public CompiledGraph {
   void rescale(Slot product);
 
  private:
-  CostKey key(Operator op, std::array<std::int64_t, 5> dims) const;
+  CostKey key(Operator op, CostDims dims) const;
   struct Casts {
     Slots rows, columns;
     bool has_rows = false, has_columns = false;

@@ -201,8 +201,7 @@ Slot EagerWriter::narrowed(const Operand& of, std::int64_t elements) {
   return narrow;
 }
 
-CostKey EagerWriter::product_key(const Linear& l, Operator op,
-                                 std::array<std::int64_t, 5> dims) const {
+CostKey EagerWriter::product_key(const Linear& l, Operator op, CostDims dims) const {
   if (l.is_float8) return {op, DType::fp8, type, type, dims};
   return {op, l.type, l.type, l.type, dims};
 }

@@ -85,10 +85,8 @@ class EagerWriter {
   // One of our own operators with its cost key.
   void launch(const CostKey& key, std::string_view op, const std::vector<Operand>& reads,
               const std::vector<Operand>& writes);
-  CostKey key(Operator op, std::array<std::int64_t, 5> dims) const {
-    return {op, type, type, type, dims};
-  }
-  CostKey stream_key(Operator op, std::array<std::int64_t, 5> dims) const {
+  CostKey key(Operator op, CostDims dims) const { return {op, type, type, type, dims}; }
+  CostKey stream_key(Operator op, CostDims dims) const {
     return {op, stream_type, stream_type, stream_type, dims};
   }
 
@@ -205,7 +203,7 @@ class EagerWriter {
   Slot adapted_backward(const Linear& l, const LinearBackward& at);
   // torchao's cast: the largest number, a copy in fp32 that is scaled and clamped, the cast itself.
   Slot narrowed(const Operand& of, std::int64_t elements);
-  CostKey product_key(const Linear& l, Operator op, std::array<std::int64_t, 5> dims) const;
+  CostKey product_key(const Linear& l, Operator op, CostDims dims) const;
   // A product of two factors, in float8 of their casts.
   struct Factor {
     Operand tensor;
