@@ -33,7 +33,9 @@ class Hash : public FnvHash {
       add(static_cast<std::uint64_t>(type));
     }
     add(static_cast<std::uint64_t>(key.op));
-    for (const std::int64_t dim : key.dims) add(static_cast<std::uint64_t>(dim));
+    // The sixth came later: programs that have none keep the hash that recordings know them by.
+    const std::size_t count = key.dims[5] == 0 ? 5 : 6;
+    for (std::size_t d = 0; d < count; ++d) add(static_cast<std::uint64_t>(key.dims[d]));
   }
 };
 
