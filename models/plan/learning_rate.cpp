@@ -6,9 +6,10 @@
 
 namespace foreshard {
 
-// Linear from warmup_start_factor x lr to lr over the warm-up; then, at x = the part of the decay
-// that is behind us, lr (constant), lr (1 - x) (linear) or lr (1 + cos(pi x)) / 2 (cosine). With
-// decay_steps = 0 the rate would reach zero one step after the last.
+// Linear from warmup_start_factor x lr to lr over the warm-up; then lr (constant), or, at x = the part of the
+// decay that is behind us, min_lr + (lr - min_lr) f, where f is 1 - x (linear) or (1 + cos(pi x)) / 2 (cosine), as
+// torchtitan and transformers' get_cosine_with_min_lr_schedule_with_warmup have it. With decay_steps = 0 the rate
+// would reach min_lr one step after the last.
 double learning_rate(const OptimizerPlan& optimizer, std::int64_t step, std::int64_t total_steps) {
   const std::int64_t done = step - 1, warmup = optimizer.warmup_steps;
   if (done < warmup) {
@@ -23,8 +24,10 @@ double learning_rate(const OptimizerPlan& optimizer, std::int64_t step, std::int
   const double part =
       length > 0 ? std::min(1.0, static_cast<double>(done - warmup) / static_cast<double>(length))
                  : 1.0;
-  if (optimizer.schedule == Schedule::linear) return optimizer.lr * (1 - part);
-  return optimizer.lr * 0.5 * (1 + std::cos(std::numbers::pi * part));
+  const double left = optimizer.schedule == Schedule::linear
+                          ? 1 - part
+                          : 0.5 * (1 + std::cos(std::numbers::pi * part));
+  return optimizer.min_lr + (optimizer.lr - optimizer.min_lr) * left;
 }
 
 }  // namespace foreshard

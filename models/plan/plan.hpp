@@ -140,6 +140,7 @@ struct OptimizerPlan {
   std::int64_t warmup_steps = 0;
   double warmup_start_factor = 0.1;
   std::int64_t decay_steps = 0;  // 0: the steps after the warm-up
+  double min_lr = 0.0;           // at the end of the decay and after it
   bool operator==(const OptimizerPlan&) const = default;
 };
 

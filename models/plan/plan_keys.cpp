@@ -411,6 +411,10 @@ std::vector<PlanKey> make_keys() {
        .unit = "steps",
        .needs = {kDecays},
        .is_learning_only = always},
+      {.field = FIELD(optimizer.min_lr, numbers({0, 1e6})),
+       .meaning = "Learning rate at the end of the decay and after it; lr at most.",
+       .needs = {kDecays},
+       .is_learning_only = always},
 
       {.field = FIELD(allocator.expandable_segments),
        .meaning = "Segments that grow by mapping memory.",

@@ -63,6 +63,9 @@ std::optional<BrokenRule> broken_rule(const Plan& plan) {
                       "has both matmul and every_second_matmul; expected one of them"};
   }
   const OptimizerPlan& optimizer = plan.optimizer;
+  if (optimizer.min_lr > optimizer.lr) {
+    return BrokenRule{"optimizer.min_lr", "is above optimizer.lr; expected that at most"};
+  }
   if (!describes_pytorch(plan.operators) && optimizer.name == OptimizerName::sgd &&
       optimizer.momentum != 0) {
     return BrokenRule{"optimizer.momentum",

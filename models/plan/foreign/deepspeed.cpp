@@ -268,7 +268,13 @@ void read_schedule(Conversion& c) {
     c.carry(params + "total_num_steps", {"optimizer.decay_steps"});
   }
   c.facts.steps = total;
-  c.set_aside({params + "warmup_type", params + "last_batch_iteration", params + "cos_min_ratio"});
+  const std::string least = params + "cos_min_ratio";
+  if (name == "WarmupCosineLR") {
+    constexpr double kDefault = 1e-4;
+    optimizer.min_lr = c.number(least, {0, 1}).value_or(kDefault) * optimizer.lr;
+    c.carry(least, {"optimizer.min_lr"});
+  }
+  c.set_aside({params + "warmup_type", params + "last_batch_iteration"});
 }
 
 }  // namespace

@@ -444,8 +444,13 @@ void read_schedule(Conversion& c) {
     optimizer.decay_steps = *total - optimizer.warmup_steps;
     c.carry(length, {"optimizer.decay_steps"});
   }
-  // A plan's rate falls from the end of the warm-up to zero; no memory or time depends on it.
-  c.set_aside({"lr_scheduler.decay_ratio", "lr_scheduler.min_lr_factor", "lr_scheduler.lr_min"});
+  const std::string least = c.first_of({"lr_scheduler.min_lr_factor", "lr_scheduler.lr_min"});
+  if (const auto factor = c.number(least, {0, 1})) {
+    optimizer.min_lr = *factor * optimizer.lr;
+    c.carry(least, {"optimizer.min_lr"});
+  }
+  // A plan's rate falls from the end of the warm-up on; no memory or time depends on it.
+  c.set_aside({"lr_scheduler.decay_ratio"});
 }
 
 // Each object of an export says its class, which is read where it decides something.

@@ -58,7 +58,7 @@ constexpr Limit kLimits[] = {
 };
 
 constexpr Names kNoEffect =
-    "output_dir overwrite_output_dir num_train_epochs lr_scheduler_kwargs warmup_ratio "
+    "output_dir overwrite_output_dir num_train_epochs warmup_ratio "
     "average_tokens_across_devices bf16_full_eval fp16_full_eval half_precision_backend tf32 "
     "liger_kernel_config logging_strategy logging_steps logging_first_step logging_dir "
     "log_on_each_node log_level log_level_replica disable_tqdm report_to run_name project "
@@ -149,7 +149,7 @@ constexpr Names kAxolotlNoEffect =
     "eval_batch_size eval_sequence_len excess_length_strategy min_sample_len saves_per_epoch "
     "use_tensorboard strict low_cpu_mem_usage is_llama_derived_model is_mistral_derived_model "
     "type_of_model revision_of_model early_stopping_patience loss_watchdog_threshold "
-    "loss_watchdog_patience cosine_min_lr_ratio cosine_constant_lr_ratio lora_model_dir "
+    "loss_watchdog_patience cosine_constant_lr_ratio lora_model_dir "
     "lora_fan_in_fan_out peft_use_rslora peft_init_lora_weights bnb_config_kwargs merge_lora "
     "world_size ddp gradient_accumulation_kwargs streaming skip_prepare_dataset "
     "pretrain_multipack_attn sample_packing_eff_est sample_packing_group_size "
@@ -281,6 +281,7 @@ class TrainerFile {
     read_adapters();
     const std::string runtime = has_deepspeed ? read_deepspeed() : read_sharding();
     if (!has_deepspeed || !c_.has("deepspeed.optimizer")) read_optimizer();
+    read_least_rate();
     if (c_.flag("full_determinism").value_or(false)) {
       c_.plan.pytorch.deterministic = true;
       c_.carry("full_determinism", {"pytorch.deterministic"});
@@ -403,10 +404,12 @@ class TrainerFile {
     const std::string name = c_.has(key)    ? shown(*c_.find(key))
                              : is_axolotl() ? "cosine"
                                             : "linear";
-    optimizer.schedule = name == "cosine"               ? Schedule::cosine
+    const bool has_floor = name == "cosine_with_min_lr";
+    optimizer.schedule = name == "cosine" || has_floor  ? Schedule::cosine
                          : name.starts_with("constant") ? Schedule::constant
                                                         : Schedule::linear;
-    const bool is_described = name == "cosine" || name == "linear" || name.starts_with("constant");
+    const bool is_described =
+        name == "cosine" || has_floor || name == "linear" || name.starts_with("constant");
     c_.carry(key, {"optimizer.schedule"},
              is_described ? "" : "a plan has no such schedule; no memory or time depends on it");
     const auto total = c_.integer("max_steps", {-1, kMaxSteps});
@@ -423,6 +426,26 @@ class TrainerFile {
       optimizer.decay_steps = *c_.facts.steps - optimizer.warmup_steps;
       c_.carry("max_steps", {"optimizer.decay_steps"});
     }
+  }
+
+  // get_cosine_with_min_lr_schedule_with_warmup takes a rate or a share of it; other schedules have other
+  // arguments. axolotl has a share for its cosine.
+  void read_least_rate() {
+    OptimizerPlan& optimizer = c_.plan.optimizer;
+    const std::string key = "lr_scheduler_type";
+    const bool has_floor = c_.has(key) && shown(*c_.find(key)) == "cosine_with_min_lr";
+    const auto take = [&](const std::string& least_key, double unit) {
+      const auto least = c_.number(least_key, {0, 1e6});
+      if (!least) return;
+      optimizer.min_lr = *least * unit;
+      c_.carry(least_key, {"optimizer.min_lr"});
+    };
+    if (has_floor) {
+      take("lr_scheduler_kwargs.min_lr", 1);
+      take("lr_scheduler_kwargs.min_lr_rate", optimizer.lr);
+    }
+    if (optimizer.schedule == Schedule::cosine) take("cosine_min_lr_ratio", optimizer.lr);
+    c_.set_aside({"lr_scheduler_kwargs", "cosine_min_lr_ratio"});
   }
 
   void read_adapters() {

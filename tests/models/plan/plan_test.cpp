@@ -370,6 +370,40 @@ TEST(LearningRate, ReachesZeroOneStepPastTheLastByDefault) {
   EXPECT_NEAR(learning_rate(schedule(Schedule::linear, 2, 0), 7, 10), 0.5e-3, 1e-18);
 }
 
+// The factor that training scripts give torch's LambdaLR, torchtitan's linear_warmup_stable_decay among them:
+// least + (1 - least) (1 - x) or least + (1 - least) (1 + cos(pi x)) / 2 after the warm-up.
+TEST(LearningRate, FallsToTheLeastAndStaysThere) {
+  for (const Schedule kind : {Schedule::linear, Schedule::cosine}) {
+    for (const double least : {0.0, 0.1, 0.5, 1.0}) {
+      OptimizerPlan optimizer = schedule(kind, 3, 6);
+      optimizer.min_lr = least * optimizer.lr;
+      for (int step = 1; step <= 20; ++step) {
+        const int done = step - 1;
+        const double x = std::min(1.0, (done - 3) / 6.0);
+        const double left =
+            kind == Schedule::linear ? 1 - x : 0.5 * (1 + std::cos(std::numbers::pi * x));
+        const double factor = done < 3 ? 0.1 + 0.9 * done / 3 : least + (1 - least) * left;
+        EXPECT_NEAR(learning_rate(optimizer, step, 10), 1e-3 * factor, 1e-18) << step;
+      }
+      EXPECT_EQ(learning_rate(optimizer, 1000, 10), optimizer.min_lr);
+    }
+  }
+}
+
+// transformers 5.5, get_cosine_with_min_lr_schedule_with_warmup: lr 2e-4, no warm-up, 8 steps, min_lr 5e-5.
+TEST(LearningRate, IsThatOfTransformersWithALeast) {
+  OptimizerPlan optimizer = schedule(Schedule::cosine, 0, 8);
+  optimizer.lr = 2e-4;
+  optimizer.min_lr = 5e-5;
+  const double expected[] = {
+      0.0002,   0.0001942909649383465, 0.00017803300858899106, 0.00015370125742738175,
+      0.000125, 9.629874257261827e-05, 7.196699141100895e-05,  5.57090350616535e-05,
+      5e-05};
+  for (int step = 1; step <= 9; ++step) {
+    EXPECT_NEAR(learning_rate(optimizer, step, 8), expected[step - 1], 1e-17) << step;
+  }
+}
+
 TEST(LearningRate, ConstantStaysAfterItsWarmUp) {
   const OptimizerPlan optimizer = schedule(Schedule::constant, 2, 0);
   EXPECT_DOUBLE_EQ(learning_rate(optimizer, 1, 4), 1e-4);

@@ -66,6 +66,7 @@ inline PlanValue drawn_value(const AllowedValues& allowed) {
 inline void remove_contradictions(Plan& plan) {
   ShardingPlan& sharding = plan.sharding;
   plan.batch.micro_batch = std::min(plan.batch.micro_batch, kMaxTokens / plan.batch.sequence);
+  plan.optimizer.min_lr = std::min(plan.optimizer.min_lr, plan.optimizer.lr);
   if (!describes_pytorch(plan.operators)) {
     plan.optimizer.kernel = OptimizerKernel::fused;
     plan.optimizer.momentum = 0;
