@@ -74,6 +74,7 @@ class Train : public Command {
  private:
   Result<void> check_options() const;
   Result<std::optional<executor::Checkpoint>> open_checkpoint() const;
+  bool is_shuffled(const std::optional<executor::Checkpoint>& before) const;
   Result<executor::TokenData> load_data(const Job& job,
                                         const std::optional<executor::Checkpoint>& before) const;
   Result<void> check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const;
@@ -91,12 +92,13 @@ class Train : public Command {
   JsonOutput json_;
   std::int64_t steps_ = 0;
   std::int64_t seed_ = -1, total_steps_ = 0, save_every_ = 0, keep_ = 0;  // not given
+  std::int64_t most_skipped_ = 0;
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
               data_type_, init_, resume_, save_, log_, export_weights_, export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
-  bool poisons_ = false, tunes_ = false;
+  bool poisons_ = false, tunes_ = false, shuffles_ = false;
 };
 
 std::int64_t samples_per_step(const Job& job) {
@@ -163,7 +165,12 @@ Result<std::optional<executor::Checkpoint>> Train::open_checkpoint() const {
   return checkpoint_to_resume(resume_, steps_);
 }
 
-// The samples that are left are looked at before the run, unless they are very many.
+// A run that was shuffled stays so.
+bool Train::is_shuffled(const std::optional<executor::Checkpoint>& before) const {
+  return shuffles_ || (before && before->state().is_shuffled);
+}
+
+// The samples that are left are looked at before the run, unless they are very many or any may be among them.
 Result<executor::TokenData> Train::load_data(
     const Job& job, const std::optional<executor::Checkpoint>& before) const {
   const BatchPlan& batch = job.plan.batch;
@@ -175,8 +182,9 @@ Result<executor::TokenData> Train::load_data(
   const std::int64_t samples_done = before ? before->state().samples : 0;
   const std::int64_t steps_left = steps_ - steps_done;
   constexpr std::int64_t kAll = 0, kVeryMany = 1'000'000;
-  const std::int64_t samples =
-      steps_left > kVeryMany ? kAll : samples_done + steps_left * samples_per_step(job);
+  const std::int64_t samples = steps_left > kVeryMany || is_shuffled(before)
+                                   ? kAll
+                                   : samples_done + steps_left * samples_per_step(job);
   const std::string& type = data_.empty() && before ? before->state().data.type : data_type_;
   auto data = executor::TokenData::open(path, job.model.vocabulary, batch.sequence, samples,
                                         executor::raw_type_named(type));
@@ -190,11 +198,16 @@ Result<executor::TokenData> Train::load_data(
   return data;
 }
 
-// Behind its end a schedule's rate is zero, and steps would change nothing. A decay whose length the plan
+// Behind its end a schedule's rate is zero, and steps would change nothing, unless the plan has a least rate. A decay whose length the plan
 // states is the plan's own affair.
 Result<void> Train::check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const {
   if (optimizer.schedule == Schedule::constant || optimizer.decay_steps > 0) return {};
   if (steps_ <= total_steps) return {};
+  if (optimizer.min_lr > 0) {
+    warn("the learning rate's schedule ends at step " + std::to_string(total_steps) +
+         "; later steps have optimizer.min_lr");
+    return {};
+  }
   return fail(resume_, "--steps",
               "is " + std::to_string(steps_) + ", but the learning rate's schedule ends at step " +
                   std::to_string(total_steps) +
@@ -237,6 +250,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   TrainingOptions options;
   options.steps = steps_;
   options.seed = seed_ >= 0 ? static_cast<std::uint64_t>(seed_) : before ? before->state().seed : 0;
+  options.shuffles = is_shuffled(before);
   options.total_steps = total_steps_ > 0 ? total_steps_
                         : before         ? before->state().total_steps
                                          : steps_;
@@ -271,6 +285,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.save_every = save_every_;
   if (keep_ > 0) options.keep = keep_;
   options.log = log_;
+  options.most_skipped = most_skipped_;
   options.export_weights = export_weights_;
   options.export_gradients = export_gradients_;
   options.trace = trace_;
@@ -334,9 +349,7 @@ tl::expected<TrainingResult, int> Train::train_here(
   if (leads && !question_.is_quiet && !gpus) announce(inputs.job, inputs.options.threads_per_rank);
   catch_signals();
   Progress progress(inputs.options.steps, question_.is_quiet);
-  const executor::SampleOrder order =
-      inputs.options.resume ? *order_behind(inputs.options.resume->state(), inputs.data)
-                            : executor::SampleOrder{};
+  const executor::SampleOrder order = *order_of(inputs.data, inputs.options);
   const std::int64_t in_step = samples_per_step(inputs.job), in_epoch = inputs.data.samples();
   inputs.options.on_step = [&, this](const executor::StepReport& step) {
     const std::int64_t done = order.samples_done + (step.step - order.steps_done) * in_step;
@@ -345,6 +358,14 @@ tl::expected<TrainingResult, int> Train::train_here(
       progress.make_room();
       note("epoch " + std::to_string(done / in_epoch) + " of the data ends in step " +
            std::to_string(step.step));
+    }
+    if (step.is_skipped && !question_.is_quiet) {
+      progress.make_room();
+      note("step " + std::to_string(step.step) + " updates nothing: " +
+           formatted("the loss is %g and the gradient norm %g; skipped", step.loss,
+                     step.gradient_norm) +
+           " so far: " + std::to_string(step.skipped) + " of at most " +
+           std::to_string(most_skipped_));
     }
     progress.at(step.step, formatted("loss %.4f  grad norm %.3f  %s", step.loss, step.gradient_norm,
                                      duration((step.end - step.start).count()).c_str()));
@@ -473,10 +494,14 @@ void Train::add_to(Options& options) {
   options.choice("--data-type", data_type_, {"uint16", "uint32"},
                  {"TYPE", "how wide the tokens of a .bin file without a header are", false,
                   "uint16, or uint32 for a vocabulary of more than 65536"});
+  options.flag("--shuffle", shuffles_,
+               "read the samples of each epoch in an order of its own, which the seed decides; a "
+               "resumed run goes on with it");
   options.input("--init", init_,
                 {"FILE", "initial weights: safetensors, or the index of several", false, "random"});
   options.whole_number("--seed", seed_, {0, INT64_MAX},
-                       {"SEED", "seed of random weights", false, "the checkpoint's, else 0"});
+                       {"SEED", "seed of random weights and of the order of --shuffle", false,
+                        "the checkpoint's, else 0"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory limit of each rank, such as 2GiB", false, "none"});
   options.whole_number("--threads-per-rank", threads_, {1, 1024},
@@ -497,6 +522,11 @@ void Train::add_to(Options& options) {
                         false, "at the end alone, to DIR"});
   options.whole_number("--keep", keep_, {1, INT64_MAX},
                        {"COUNT", "checkpoints of --save-every that stay, the newest", false, "2"});
+  options.whole_number(
+      "--skip-non-finite", most_skipped_, {0, INT64_MAX},
+      {"STEPS",
+       "leave out the update of up to STEPS steps whose loss or gradient norm is "
+       "not finite, those before the checkpoint counted; the next one ends the run"});
   options.output("--log", log_,
                  {"FILE",
                   "write each step as a line of JSON when it ends; a resumed run adds to the lines "

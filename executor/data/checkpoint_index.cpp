@@ -43,6 +43,12 @@ class Reader {
     return good ? found->get<std::uint64_t>() : missing(key, std::uint64_t{0});
   }
 
+  bool flag(const char* key) {
+    const auto found = object_.find(key);
+    const bool good = found != object_.end() && found->is_boolean();
+    return good ? found->get<bool>() : missing(key, false);
+  }
+
   std::string text(const char* key) {
     const auto found = object_.find(key);
     const bool good = found != object_.end() && found->is_string();
@@ -191,6 +197,8 @@ std::string to_json(const CheckpointIndex& index) {
                                {"step", state.step},
                                {"total_steps", state.total_steps},
                                {"seed", state.seed},
+                               {"shuffled", state.is_shuffled},
+                               {"skipped_steps", state.skipped},
                                {"samples", state.samples},
                                {"ranks", state.ranks},
                                {"nodes", state.nodes},
@@ -225,6 +233,10 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
   index.state.ranks = reader.small("ranks");
   index.state.nodes = reader.small("nodes");
   index.state.data.path = reader.text("data");
+  if (object.contains("shuffled")) {  // not in those of before
+    index.state.is_shuffled = reader.flag("shuffled");
+    index.state.skipped = reader.natural("skipped_steps");
+  }
   if (object.contains("data_tokens")) {
     index.state.data.tokens = reader.natural("data_tokens");
     index.state.data.fingerprint = reader.bits("data_fingerprint");

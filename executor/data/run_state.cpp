@@ -27,6 +27,7 @@ Result<std::vector<RunDifference>> differences(const RunState& before, const Run
   };
   compare("ranks", std::to_string(before.ranks), std::to_string(now.ranks));
   compare("seed", std::to_string(before.seed), std::to_string(now.seed));
+  compare("shuffle", before.is_shuffled ? "on" : "off", now.is_shuffled ? "on" : "off");
   compare("total steps", std::to_string(before.total_steps), std::to_string(now.total_steps));
   if (!is_same(before.data, now.data)) {
     found.push_back({"data", shown(before.data), shown(now.data)});

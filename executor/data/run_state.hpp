@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,20 @@ struct DataIdentity {
 
 struct RunState {
   std::int64_t step = 0;         // the last one completed
+  std::int64_t skipped = 0;      // of its steps those that updated nothing, for not being finite
   std::int64_t total_steps = 0;  // the schedule's length
-  std::uint64_t seed = 0;
-  std::int64_t samples = 0;  // read by all ranks together so far, of the plan's sequence
+  std::uint64_t seed = 0;        // of the first weights, and of the order of shuffled samples
+  bool is_shuffled = false;      // each epoch in an order of its own
+  std::int64_t samples = 0;      // read by all ranks together so far, of the plan's sequence
   int ranks = 1;
   int nodes = 0;
   DataIdentity data;
   std::string plan;   // TOML, every key written out
   std::string model;  // config.json
+
+  std::optional<std::uint64_t> shuffle_seed() const {
+    return is_shuffled ? std::optional(seed) : std::nullopt;
+  }
 };
 
 struct RunDifference {

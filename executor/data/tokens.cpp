@@ -14,6 +14,7 @@
 
 #include "executor/data/npy.hpp"
 #include "executor/data/raw_tokens.hpp"
+#include "executor/data/sample_permutation.hpp"
 #include "executor/data/shipped_text.hpp"
 #include "models/base/fnv_hash.hpp"
 #include "models/base/mapped_file.hpp"
@@ -75,19 +76,24 @@ std::int64_t sample_number(const BatchPosition& at, const SampleOrder& order, st
   return order.samples_done + at.rank + at.world * (micro_steps * at.micro_batch + index);
 }
 
-Result<SampleOrder> order_behind(const RunState& before, const TokenData& data) {
+Result<SampleOrder> order_behind(const RunState& before, const TokenData& data,
+                                 std::optional<std::uint64_t> shuffle_seed) {
   const auto plan = parse_plan(before.plan, "the plan");
   if (!plan) return tl::unexpected(plan.error());
-  SampleOrder order{before.step, before.samples};
+  SampleOrder order{before.step, before.samples, shuffle_seed};
   if (before.data.tokens > 0 && !before.data.has_same_tokens(data.identity())) {
     order.samples_done = 0;
     return order;
   }
   const std::int64_t sequence = plan->batch.sequence;
-  if (sequence == data.sequence()) return order;
+  const bool has_same_samples = sequence == data.sequence();
+  if (has_same_samples && before.shuffle_seed() == shuffle_seed) return order;
   const std::int64_t samples = std::max<std::int64_t>(1, (data.tokens() - 1) / sequence);
   const std::int64_t epochs = before.samples / samples, in_epoch = before.samples % samples;
-  order.samples_done = epochs * data.samples() + in_epoch * sequence / data.sequence();
+  order.samples_done = epochs * data.samples();
+  if (in_epoch == 0) return order;
+  const bool is_in_order = !shuffle_seed && !before.is_shuffled;
+  order.samples_done += is_in_order ? in_epoch * sequence / data.sequence() : data.samples();
   return order;
 }
 
@@ -276,7 +282,12 @@ void TokenData::copy(std::int64_t first, std::int64_t count, std::int32_t* out) 
 void TokenData::fill_batch(const BatchPosition& at, const SampleOrder& order, std::int32_t* inputs,
                            std::int32_t* targets) const {
   for (std::int64_t index = 0; index < at.micro_batch; ++index) {
-    const auto start = sample_number(at, order, index) % samples() * sequence_;
+    const std::int64_t number = sample_number(at, order, index), place = number % samples();
+    const std::int64_t sample =
+        order.shuffle_seed
+            ? SamplePermutation(*order.shuffle_seed, number / samples(), samples()).sample_at(place)
+            : place;
+    const std::int64_t start = sample * sequence_;
     copy(start, sequence_, inputs + index * sequence_);
     copy(start + 1, sequence_, targets + index * sequence_);
   }

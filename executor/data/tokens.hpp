@@ -2,8 +2,9 @@
 //
 // Sample i is tokens[i*S .. i*S + S]: the first S are inputs, the last S their targets. The j-th
 // sample of rank r of W is number r + W*j, so all ranks together read the list in order; numbers
-// beyond the last whole sample start again at the first. Micro-step m of A in step t (from 1) reads
-// samples j = ((t-1)*A + m)*B and the B-1 after it.
+// beyond the last whole sample start again at the first: the next epoch. Micro-step m of A in step t (from 1)
+// reads samples j = ((t-1)*A + m)*B and the B-1 after it. Shuffled, a number is a place in its epoch's own order
+// (sample_permutation.hpp), whatever the number of ranks.
 //
 // A file is read where samples are taken from it: one that has become shorter is an error that names it.
 #pragma once
@@ -33,6 +34,7 @@ std::optional<TokenType> raw_type_named(std::string_view name);
 struct SampleOrder {
   std::int64_t steps_done = 0;
   std::int64_t samples_done = 0;
+  std::optional<std::uint64_t> shuffle_seed = std::nullopt;  // nothing: in order
 };
 
 // One micro-batch of one rank.
@@ -96,10 +98,13 @@ class TokenData {
 };
 
 // How a run goes on behind the state of another one: with the sample that holds the first token not yet
-// read. Other data are read from their beginning.
-Result<SampleOrder> order_behind(const RunState& before, const TokenData& data);
+// read. Other data are read from their beginning. Where epochs are shuffled otherwise than before, by another seed,
+// into samples of another length, or only one of the two times, the next epoch begins: what is left of the old one is
+// not to be found in the new order.
+Result<SampleOrder> order_behind(const RunState& before, const TokenData& data,
+                                 std::optional<std::uint64_t> shuffle_seed);
 
-// The sample that stands `index`-th (below micro_batch) in a micro-batch, before wrapping around.
+// The number of the sample that stands `index`-th (below micro_batch) in a micro-batch, over all epochs.
 std::int64_t sample_number(const BatchPosition& at, const SampleOrder& order, std::int64_t index);
 
 }  // namespace foreshard::executor

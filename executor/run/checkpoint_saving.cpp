@@ -20,10 +20,12 @@ Result<void> write_shards(const RunShared& shared, const std::string& path,
 
 }  // namespace
 
-RunState state_after(const RunShared& shared, std::int64_t steps) {
+RunState state_after(const RunShared& shared, const StepReport& last) {
+  const std::int64_t steps = last.step - shared.first_step + 1;
   const Job& job = shared.job;
   RunState state = initial_state(job, shared.data, shared.options);
-  state.step = shared.first_step - 1 + steps;
+  state.step = last.step;
+  state.skipped = last.skipped;
   state.samples = shared.order.samples_done +
                   steps * job.ranks * job.plan.batch.accumulation * job.plan.batch.micro_batch;
   return state;

@@ -8,8 +8,8 @@
 
 namespace foreshard::executor {
 
-// What a run is after so many of its steps.
-RunState state_after(const RunShared& shared, std::int64_t steps);
+// What a run is after a step.
+RunState state_after(const RunShared& shared, const StepReport& last);
 
 // By all processes together, each with its own ranks. The error is the same in all where one of them cannot
 // do its part; throws Aborted where one is lost.

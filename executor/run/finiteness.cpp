@@ -74,7 +74,7 @@ std::optional<std::string> find_non_finite(RunShared& shared, std::int64_t step,
 std::optional<std::string> find_non_finite(RunShared& shared, const Ranks& ranks) {
   if (!ranks.front()->last_step()) return std::nullopt;
   const StepReport& last = *ranks.front()->last_step();
-  if (last.is_finite()) {
+  if (last.is_sound()) {
     const TrainingOptions& options = shared.options;
     const bool keeps_state = !options.save.empty() || !options.export_weights.empty();
     if (!keeps_state) return std::nullopt;

@@ -1,5 +1,6 @@
 // Whether a run is still worth going on: the first loss, gradient norm, parameter or optimizer state that
-// is no finite number ends it, named, and nothing it has computed replaces what was saved before.
+// is no finite number ends it, named, and nothing it has computed replaces what was saved before. As many steps as
+// the user allows are skipped instead, for their loss or norm: their update is left out.
 //
 // A step's loss and gradient norm are sums over all ranks and the same bits on each of them, so that all
 // end with the same step without asking each other.

@@ -26,6 +26,7 @@ std::string why_no_graphs(const RankParts& parts, const InterpreterOptions& opti
   if (parts.recording != nullptr) return "the run is recorded";
   if (options.poisons) return "memory is poisoned";
   if (options.checks_launches) return "instructions are waited for one by one";
+  if (options.skips_updates) return "updates may be skipped";
   const auto can_be = [](const Communicator* c) { return c == nullptr || c->can_be_captured(); };
   if (std::ranges::all_of(parts.communicators, can_be)) return {};
   return "ranks that are threads meet on the host in every collective";
@@ -37,6 +38,7 @@ Interpreter::Interpreter(const RankParts& parts, const InterpreterOptions& optio
     : parts_(parts),
       poisons_(options.poisons),
       checks_launches_(options.checks_launches),
+      skips_updates_(options.skips_updates),
       device_(parts.device),
       graphs_(parts.device, why_no_graphs(parts, options),
               [this](std::int32_t first, std::int32_t last) { issue_all(first, last); }),
@@ -57,7 +59,9 @@ const UnitLayout* Interpreter::unit_of(const Instruction& i) const {
 
 StepReport Interpreter::run(std::int64_t step, std::size_t program, const KernelScalars& scalars) {
   const Program& program_of = parts_.program.programs[program];
-  StepReport report{step, 0, 0, 0, monotonic_now(), {}};
+  StepReport report;
+  report.step = step;
+  report.start = monotonic_now();
   device_.begin(program_of);
   device_.set_scalars(scalars);
   graphs_.begin(program_of, step, scalars);
@@ -66,6 +70,7 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
   step_ = step;
   current_ = &program_of;
   scalars_ = scalars;
+  updates_ = true;
   memory_.reset_peaks();
   const auto count = static_cast<std::int32_t>(program_of.instructions.size());
   for (index_ = 0; index_ < count; ++index_) {
@@ -82,6 +87,7 @@ StepReport Interpreter::run(std::int64_t step, std::size_t program, const Kernel
   report.loss = loss_;
   report.gradient_norm = gradient_norm_;
   report.own_loss = own_loss_;
+  report.is_skipped = !updates_;
   report.end = monotonic_now();
   return report;
 }
@@ -97,7 +103,14 @@ void Interpreter::walk_checked(const Instruction& i) {
   do_checked(parts_.run, device_, meets, name, [&] { walk(i); });
 }
 
+bool Interpreter::is_skipped(const Instruction& i) const {
+  if (updates_ || i.cost_key == kNone) return false;
+  const Operator op = key_of(i).op;
+  return op == Operator::adamw || op == Operator::sgd;
+}
+
 void Interpreter::walk(const Instruction& i) {
+  if (is_skipped(i)) return;
   if (is_work_of_device(i.kind)) return graphs_.defers() ? graphs_.defer() : issue(i);
   switch (i.kind) {
     case Kind::alloc: return allocate(i.target);
@@ -251,6 +264,7 @@ void Interpreter::host_compute(const Instruction& i) {
       loss_ = number_in(reads[0]);
       gradient_norm_ = number_in(reads[1]);
       own_loss_ = number_in(reads[2]);
+      updates_ = !skips_updates_ || (std::isfinite(loss_) && std::isfinite(gradient_norm_));
       return;
     default: break;
   }

@@ -30,6 +30,8 @@ struct InterpreterOptions {
   bool poisons = false;
   bool uses_graphs = false;
   bool checks_launches = false;  // waits for each instruction, to name one that fails
+  // A step whose loss or norm is not finite updates nothing, in programs that report both before the update.
+  bool skips_updates = false;
 };
 
 // What an interpreter works with and for; everything outlives it.
@@ -74,6 +76,8 @@ class Interpreter {
   void issue_collective(const Instruction& instruction);
   void host_compute(const Instruction& instruction);
   double number_in(BufferId buffer);
+  // Whether it is an update of a step that is skipped.
+  bool is_skipped(const Instruction& instruction) const;
 
   const CostKey& key_of(const Instruction& i) const {
     return parts_.program.cost_keys[static_cast<std::size_t>(i.cost_key)];
@@ -85,7 +89,7 @@ class Interpreter {
   Tag tag() const;
 
   const RankParts parts_;
-  const bool poisons_, checks_launches_;
+  const bool poisons_, checks_launches_, skips_updates_;
   Device& device_;
   StepGraphs graphs_;
   RankMemory memory_;
@@ -99,6 +103,7 @@ class Interpreter {
   std::int64_t step_ = 0;
   std::int32_t index_ = 0;
   double loss_ = 0, gradient_norm_ = 0, own_loss_ = 0;
+  bool updates_ = true;
 };
 
 }  // namespace foreshard::executor

@@ -29,7 +29,7 @@ Keeper::~Keeper() {
 void Keeper::after_step(RankRun& rank, const StepReport& report) {
   log(rank, report);
   const std::int64_t every = shared_.options.save_every;
-  if (every > 0 && report.is_finite() && report.step % every == 0) save(rank, report.step);
+  if (every > 0 && report.is_sound() && report.step % every == 0) save(rank, report);
 }
 
 // The last rank to have done the step writes it down.
@@ -50,16 +50,16 @@ void Keeper::log(const RankRun& rank, const StepReport& report) {
 void Keeper::after_last_step(RankRun& rank) {
   const std::int64_t every = shared_.options.save_every;
   if (every == 0 || !rank.last_step()) return;
-  const std::int64_t last = rank.last_step()->step;
-  if (last % every != 0) save(rank, last);
+  const StepReport last = *rank.last_step();
+  if (last.step % every != 0) save(rank, last);
 }
 
-void Keeper::save(RankRun& rank, std::int64_t step) {
+void Keeper::save(RankRun& rank, const StepReport& report) {
   wait_for_writer(rank);
   const bool is_written = rank.program().place[Group::replicate].index == 0;
-  RankValues values = is_written ? rank.copied_values(step) : RankValues{&rank, {}};
+  RankValues values = is_written ? rank.copied_values(report.step) : RankValues{&rank, {}};
   std::unique_lock lock(mutex_);
-  step_ = step;
+  saved_ = report;
   copied_.push_back(std::move(values));
   is_writing_ = copied_.size() == ranks_;
   const std::uint32_t before = complete_;
@@ -98,7 +98,7 @@ void Keeper::write_copies() {
     // Ranks come one by one: those of a process in order of their numbers.
     std::ranges::sort(copied_, {}, [](const RankValues& values) { return values.run->rank(); });
     lock.unlock();
-    write(step_, copied_);
+    write(saved_, copied_);
     lock.lock();
     copied_.clear();
     is_writing_ = false;
@@ -106,7 +106,8 @@ void Keeper::write_copies() {
   }
 }
 
-void Keeper::write(std::int64_t step, const std::vector<RankValues>& values) {
+void Keeper::write(const StepReport& report, const std::vector<RankValues>& values) {
+  const std::int64_t step = report.step;
   const TrainingOptions& options = shared_.options;
   const std::string path = step_path(options.save, step);
   try {
@@ -116,7 +117,7 @@ void Keeper::write(std::int64_t step, const std::vector<RankValues>& values) {
       if (!not_finite_) not_finite_ = std::move(bad);
       return shared_.agreements.last_step.ask();
     }
-    const auto state = state_after(shared_, step - shared_.first_step + 1);
+    const auto state = state_after(shared_, report);
     const auto saved = save_checkpoint(shared_, path, state, values);
     shared_.note(saved);
     const bool leads = values.front().run->rank() == 0;

@@ -40,10 +40,10 @@ class Keeper {
 
  private:
   void log(const RankRun& rank, const StepReport& report);
-  void save(RankRun& rank, std::int64_t step);
+  void save(RankRun& rank, const StepReport& report);
   void wait_for_writer(const RankRun& rank);
   void write_copies();
-  void write(std::int64_t step, const std::vector<RankValues>& values);
+  void write(const StepReport& report, const std::vector<RankValues>& values);
 
   RunShared& shared_;
   const std::size_t ranks_;
@@ -54,8 +54,8 @@ class Keeper {
   StepReport logged_;  // rank 0's
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<RankValues> copied_;  // of the step, so far
-  std::int64_t step_ = 0;
+  std::vector<RankValues> copied_;          // of the step, so far
+  StepReport saved_;                        // the step whose state that is
   bool is_writing_ = false;                 // all have copied
   std::atomic<std::uint32_t> complete_{0};  // how often that was so
   bool is_ending_ = false;

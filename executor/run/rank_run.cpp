@@ -49,7 +49,8 @@ constexpr Nanoseconds kTimerSlack{1'000};
 
 RunVariant variant_of(const TrainingOptions& options) {
   return {options.resume.has_value(), !options.export_gradients.empty(),
-          !options.export_weights.empty(), !options.save.empty() && options.save_every == 0};
+          !options.export_weights.empty(), !options.save.empty() && options.save_every == 0,
+          options.most_skipped > 0};
 }
 
 RankRun::RankRun(RunShared& shared, int rank)
@@ -90,7 +91,7 @@ void RankRun::prepare(const GroupCommunicators& communicators, profiler::Recorde
                 recording_ ? &*recording_ : nullptr},
       InterpreterOptions{shared_.job.plan.allocator, options.device_memory,
                          options.threads_per_rank, options.poisons, options.uses_graphs,
-                         options.checks_launches});
+                         options.checks_launches, options.most_skipped > 0});
 }
 
 void RankRun::run() {
@@ -118,13 +119,18 @@ void RankRun::run_steps() {
   if (options.tests_graphs) interpreter_->test_graphs();
   interpreter_->run(0, 0, scalars_);
   note_memory(0);
+  std::int64_t skipped = options.resume ? options.resume->state().skipped : 0;
   for (std::int64_t step = shared_.first_step; step <= options.steps && shared_.may_begin(step);
        ++step) {
     options.fault.maybe_fail(rank_, step);
     scalars_.lr = learning_rate(shared_.job.plan.optimizer, step, options.total_steps);
-    scalars_.optimizer_step = step;
-    const StepReport report =
+    // Adam's bias correction counts updates, the schedule counts steps.
+    scalars_.optimizer_step = step - skipped;
+    StepReport report =
         interpreter_->run(step, program_.number_of(step - shared_.first_step + 1), scalars_);
+    report.is_skipped = report.is_skipped && skipped < options.most_skipped;
+    skipped += report.is_skipped ? 1 : 0;
+    report.skipped = skipped;
     last_step_ = report;
     if (rank_ == 0 || options.transport != nullptr) steps_.push_back(report);
     note_memory(step);
@@ -132,7 +138,7 @@ void RankRun::run_steps() {
     if (recording_) recording_->end_step(report);
     if (rank_ == 0 && options.on_step) options.on_step(report);
     shared_.keeper->after_step(*this, report);
-    if (!report.is_finite()) return;
+    if (!report.is_sound()) return;
   }
   shared_.keeper->after_last_step(*this);
   run_closing(last_step_ ? last_step_->step + 1 : shared_.first_step);

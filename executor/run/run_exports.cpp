@@ -143,8 +143,8 @@ void write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>
   if (!options.save.empty() && options.save_every == 0 && !result.steps.empty()) {
     std::vector<RankValues> values;
     for (const auto& rank : ranks) values.push_back(rank->closing_values());
-    shared.note(save_checkpoint(shared, options.save, state_after(shared, std::ssize(result.steps)),
-                                values));
+    shared.note(
+        save_checkpoint(shared, options.save, state_after(shared, result.steps.back()), values));
   }
   const Gatherer gatherer(shared, ranks);
   if (!options.export_weights.empty()) {

@@ -93,6 +93,7 @@ std::string step_line(const Job& job, const TrainingOptions& options, const Step
                       {"lr", learning_rate(job.plan.optimizer, step.step, options.total_steps)},
                       {"tokens", tokens_per_step(job)},
                       {"time_ns", (step.end - step.start).count()},
+                      {"skipped", step.is_skipped},
                       {"ranks_memory", ordered_json::array()}};
   for (const RankPeaks& rank : ranks) {
     ordered_json entry = {{"rank", rank.rank}};

@@ -188,12 +188,19 @@ RunState initial_state(const Job& job, const TokenData& data, const TrainingOpti
   }
   state.total_steps = options.total_steps;
   state.seed = options.seed;
+  state.is_shuffled = options.shuffles;
   state.ranks = job.ranks;
   state.nodes = job.nodes;
   state.data = data.identity();
   state.plan = to_toml(job.plan);
   state.model = to_json(job.model);
   return state;
+}
+
+Result<SampleOrder> order_of(const TokenData& data, const TrainingOptions& options) {
+  const auto seed = options.shuffles ? std::optional(options.seed) : std::nullopt;
+  if (!options.resume) return SampleOrder{0, 0, seed};
+  return order_behind(options.resume->state(), data, seed);
 }
 
 Result<TrainingResult> train(const Job& job, const TokenData& data, const WeightSource& weights,
@@ -204,12 +211,10 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
       return tl::unexpected(ok.error());
     }
   }
-  if (options.resume) {
-    auto order = order_behind(options.resume->state(), data);
-    if (!order) return tl::unexpected(order.error());
-    shared.order = *order;
-    shared.first_step = order->steps_done + 1;
-  }
+  auto order = order_of(data, options);
+  if (!order) return tl::unexpected(order.error());
+  shared.order = *order;
+  shared.first_step = order->steps_done + 1;
   const int only = options.transport == nullptr ? kNoRank : options.transport->rank();
   Ranks ranks;
   for (int rank = 0; rank < job.ranks; ++rank) {

@@ -36,6 +36,7 @@ struct TrainingOptions {
   std::int64_t steps = 1;        // number of the last step, counted from 1, also after a resume
   std::int64_t total_steps = 0;  // the schedule's length
   std::uint64_t seed = 0;
+  bool shuffles = false;  // each epoch of the data in an order of its own
   MatmulPrecision matmul_precision = MatmulPrecision::highest;  // of make_device's devices
   int threads_per_rank = 1;
   int cores = 0;  // that all ranks share, for the trace; 0: this process' own
@@ -68,6 +69,8 @@ struct TrainingOptions {
   // Set from a signal handler: the run ends after the step at hand, or with the operators at hand.
   const std::atomic<bool>* interrupt = nullptr;
   bool ends_within_step = false;
+  // Steps whose loss or norm is not finite that are skipped, of the whole training; the next one ends the run.
+  std::int64_t most_skipped = 0;
 };
 
 // Steps in a row whose peaks are the same. Programs repeat, so a run of any length has few such stretches.
@@ -113,6 +116,9 @@ RunVariant variant_of(const TrainingOptions& options);
 
 // What this run is before its first step; of one that is resumed, with the checkpoint's step and samples.
 RunState initial_state(const Job& job, const TokenData& data, const TrainingOptions& options);
+
+// With which sample it begins, and in what order it reads them.
+Result<SampleOrder> order_of(const TokenData& data, const TrainingOptions& options);
 
 // What a user can cause before the first step is an error; what happens in the run and after it is in the
 // result.

@@ -92,7 +92,8 @@ void write_steps(std::ostream& out, const Job& job, const std::vector<StepReport
               {"loss", s.loss},
               {"grad_norm", s.gradient_norm},
               {"tokens", tokens_per_step(job)},
-              {"time_ns", (s.end - s.start).count()}});
+              {"time_ns", (s.end - s.start).count()},
+              {"skipped", s.is_skipped}});
   }
 }
 

@@ -340,6 +340,171 @@ TEST(Training, ALossThatIsNotFiniteEndsTheRunAndIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(options.export_weights));
 }
 
+// Token data in which token 200, whose embedding is not finite, stands in some samples, and the weights.
+struct NonFiniteCase {
+  NonFiniteCase(const LlamaConfig& model, const Plan& plan, int ranks)
+      : model_(model), plan_(plan), job_(*make_job(model, plan, "plan", ranks)) {
+    TrainingOptions first;
+    first.steps = first.total_steps = 1;
+    first.export_weights = folder_.path("weights.safetensors");
+    EXPECT_TRUE(executor::train(job_, *executor::TokenData::shipped_text(257, plan.batch.sequence),
+                                executor::WeightSource::drawn(model, 7), first));
+    // Finite where it is kept, not where bf16 computes with it.
+    using Limits = std::numeric_limits<float>;
+    const bool is_bf16 = plan.precision.param == DType::bf16;
+    fill_embedding(first.export_weights, kToken, model.hidden,
+                   is_bf16 ? Limits::max() : Limits::quiet_NaN());
+  }
+
+  // Of a run over the samples of these numbers; those in `bad` have the token.
+  TrainingResult run(const std::vector<int>& samples, const std::vector<int>& bad,
+                     TrainingOptions options) {
+    const auto sequence = static_cast<std::size_t>(plan_.batch.sequence);
+    std::vector<std::uint16_t> tokens;
+    for (const int sample : samples) {
+      tokens.push_back(kFirst);  // also the last target of the sample before
+      for (std::size_t i = 1; i < sequence; ++i) {
+        tokens.push_back(
+            static_cast<std::uint16_t>((31 * sample + 7 * static_cast<int>(i * i)) % 199));
+      }
+      if (std::ranges::count(bad, sample) > 0) tokens[tokens.size() - sequence / 2] = kToken;
+    }
+    tokens.push_back(kFirst);
+    std::ofstream(folder_.path("tokens.bin"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(tokens.data()), 2 * std::ssize(tokens));
+    const auto data =
+        executor::TokenData::open(folder_.path("tokens.bin"), 257, plan_.batch.sequence);
+    EXPECT_TRUE(data) << data.error().text();
+    const auto weights =
+        executor::WeightSource::from_file(folder_.path("weights.safetensors"), model_, job_.tree);
+    EXPECT_TRUE(weights) << weights.error().text();
+    if (options.total_steps == 0) options.total_steps = options.steps;
+    const auto result = executor::train(job_, *data, *weights, options);
+    EXPECT_TRUE(result) << result.error().text();
+    EXPECT_FALSE(result->failure);
+    return *result;
+  }
+
+  std::string path(const std::string& name) const { return folder_.path(name); }
+
+ private:
+  static constexpr std::uint16_t kToken = 200, kFirst = 3;
+  const tests::TemporaryFolder folder_;
+  const LlamaConfig model_;
+  const Plan plan_;
+  const Job job_;
+};
+
+std::vector<std::pair<double, double>> updated(const TrainingResult& result) {
+  std::vector<std::pair<double, double>> steps;
+  for (const auto& step : result.steps) {
+    if (!step.is_skipped) steps.emplace_back(step.loss, step.gradient_norm);
+  }
+  return steps;
+}
+
+// A step that is skipped leaves parameters, states and the count of updates as they were: the others are those of a
+// run that never had its samples. Two ranks of one sample a step.
+TEST(Training, ASkippedStepMovesNothing) {
+  for (int variant = 0; variant < 4; ++variant) {
+    Plan plan = small_plan(variant == 1 ? DType::bf16 : DType::fp32);
+    plan.batch.micro_batch = 1;
+    plan.offload.parameters = variant == 2;
+    plan.offload.optimizer = variant == 2;
+    plan.optimizer.name = variant == 3 ? OptimizerName::sgd : OptimizerName::adamw;
+    SCOPED_TRACE(variant);
+    NonFiniteCase c(small_model(), plan, 2);
+    TrainingOptions options;
+    options.steps = 4;
+    const TrainingResult without = c.run({4, 5, 6, 7, 8, 9, 14, 15}, {}, options);
+    options.steps = 7;  // the first step, and two in a row
+    options.most_skipped = 3;
+    const std::vector<int> samples = {0, 1, 4, 5, 6, 7, 10, 11, 12, 13, 8, 9, 14, 15};
+    const std::vector<int> bad = {1, 10, 11, 13};
+    const TrainingResult with = c.run(samples, bad, options);
+    EXPECT_FALSE(with.not_finite) << *with.not_finite;
+    EXPECT_EQ(updated(with), updated(without));
+    std::vector<bool> skipped;
+    for (const auto& step : with.steps) skipped.push_back(step.is_skipped);
+    EXPECT_EQ(skipped, (std::vector<bool>{true, false, false, true, true, false, false}));
+    EXPECT_EQ(with.steps.back().skipped, 3);
+
+    options.most_skipped = 2;
+    const TrainingResult ended = c.run(samples, bad, options);
+    EXPECT_EQ(ended.not_finite.value_or(""), "step 5, rank 1: the loss is not finite (nan)");
+    EXPECT_EQ(ended.steps.size(), 5U);
+  }
+}
+
+// The count goes on behind a checkpoint, and so does what Adam makes of it.
+TEST(Training, AResumedRunKnowsWhatWasSkipped) {
+  Plan plan = small_plan(DType::bf16);
+  plan.batch.micro_batch = 1;
+  NonFiniteCase c(small_model(), plan, 2);
+  const std::vector<int> samples = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, bad = {2, 9};
+  TrainingOptions options;
+  options.steps = options.total_steps = 6;
+  options.most_skipped = 2;
+  const TrainingResult whole = c.run(samples, bad, options);
+  EXPECT_FALSE(whole.not_finite);
+  TrainingOptions half = options;
+  half.steps = 3;
+  half.save = c.path("checkpoint");
+  c.run(samples, bad, half);
+  options.resume = *executor::Checkpoint::open(half.save);
+  EXPECT_EQ(options.resume->state().skipped, 1);
+  const TrainingResult rest = c.run(samples, bad, options);
+  EXPECT_EQ(rest.steps.back().skipped, 2);
+  const auto all = updated(whole);
+  EXPECT_EQ(updated(rest), (std::vector(all.begin() + 2, all.end())));
+  options.most_skipped = 1;
+  EXPECT_EQ(c.run(samples, bad, options).not_finite.value_or(""),
+            "step 5, rank 1: the loss is not finite (nan)");
+}
+
+// The program that may skip takes the same memory and computes the same bits.
+TEST(Training, TheLeaveToSkipChangesNothing) {
+  for (const bool offloads : {false, true}) {
+    Plan plan = small_plan(DType::bf16);
+    plan.offload.parameters = plan.offload.optimizer = offloads;
+    const TrainingResult without = train(small_model(), plan, 2);
+    TrainingOptions options;
+    options.most_skipped = 5;
+    const TrainingResult with = train(small_model(), plan, 2, options);
+    expect_same_bits(without, with);
+    for (std::size_t rank = 0; rank < without.memory.size(); ++rank) {
+      EXPECT_EQ(with.memory[rank].run.allocated, without.memory[rank].run.allocated);
+      EXPECT_EQ(with.memory[rank].run.reserved, without.memory[rank].run.reserved);
+      EXPECT_EQ(with.memory[rank].host, without.memory[rank].host);
+    }
+  }
+}
+
+// Of shuffled samples too, on as many ranks or others.
+TEST(Training, AResumedShuffledRunIsTheUninterruptedOne) {
+  const tests::TemporaryFolder folder;
+  Plan plan = small_plan();
+  TrainingOptions whole;
+  whole.steps = whole.total_steps = 6;
+  whole.shuffles = true;
+  whole.seed = 5;
+  const TrainingResult reference = train(small_model(), plan, 2, whole);
+  EXPECT_NE(reference.steps[0].loss, train(small_model(), plan, 2).steps[0].loss);
+  TrainingOptions half = whole;
+  half.steps = 3;
+  half.save = folder.path("checkpoint");
+  train(small_model(), plan, 2, half);
+  TrainingOptions rest = whole;
+  rest.resume = *executor::Checkpoint::open(half.save);
+  EXPECT_TRUE(rest.resume->state().is_shuffled);
+  expect_same_bits(reference, train(small_model(), plan, 2, rest), 3);
+  plan.batch.micro_batch = 1;
+  const TrainingResult on_four = train(small_model(), plan, 4, whole);
+  for (std::size_t s = 0; s < reference.steps.size(); ++s) {
+    EXPECT_NEAR(on_four.steps[s].loss, reference.steps[s].loss, 2e-6 * reference.steps[s].loss);
+  }
+}
+
 TEST(Training, AnUpdateThatIsNotFiniteReplacesNoCheckpoint) {
   const tests::TemporaryFolder folder;
   for (const DType storage : {DType::fp32, DType::bf16}) {

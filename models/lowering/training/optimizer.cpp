@@ -36,13 +36,17 @@ Optimizer::Optimizer(const Job& job, const RankPlace& place, Emitter& emit,
       run_(run),
       states_(job.units.size()) {}
 
-void Optimizer::step() {
+void Optimizer::step(const std::function<void()>& before_update) {
   emit_.set_phase(Phase::optimizer);
   emit_.focus_on_step();
   const auto range = emit_.range(Range::optimizer);
   const std::vector<OptimizerTensors> all = runtime_.optimizer_tensors();
   if (run_.exports_gradients) export_gradients(job_, emit_, all);
   clip_gradients(job_, place_, emit_, all, buffers_);
+  if (before_update) {
+    before_update();
+    emit_.set_phase(Phase::optimizer);
+  }
   for (const OptimizerTensors& tensors : all) {
     emit_.focus(tensors.unit, job_.units[static_cast<std::size_t>(tensors.unit)].modules[0]);
     if (plan_.optimizer.name == OptimizerName::adamw) create_states(tensors);

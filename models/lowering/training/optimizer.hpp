@@ -2,6 +2,7 @@
 // fused: one kernel for all shards of a unit, on the device or by the host.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "models/lowering/script/emitter.hpp"
@@ -18,7 +19,8 @@ class Optimizer {
             const TrainingBuffers& buffers, const RunVariant& run);
 
   // The first one creates the states, as zeros or those of the checkpoint that the run goes on from.
-  void step();
+  // `before_update` emits what stands between the norm and the first update.
+  void step(const std::function<void()>& before_update = {});
 
   // Of a unit, in the order in which the update takes them; nothing before the first step.
   std::span<const BufferId> states(UnitId unit) const {

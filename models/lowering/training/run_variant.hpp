@@ -8,6 +8,7 @@ struct RunVariant {
   bool exports_gradients = false;  // the host keeps the first step's reduced gradients
   bool exports_weights = false;    // after the last step, the host keeps the parameters
   bool saves = false;              // likewise, and the optimizer's states: a checkpoint
+  bool may_skip_updates = false;   // the host knows loss and norm of a step before it updates
 };
 
 }  // namespace foreshard

@@ -8,6 +8,7 @@ TrainingLoop::TrainingLoop(const Job& job, const RankPlace& place, Emitter& emit
                            ShardingRuntime& runtime, OperatorSet operators, const RunVariant& run)
     : job_(job),
       plan_(job.plan),
+      reports_before_update_(run.may_skip_updates),
       emit_(emit),
       runtime_(runtime),
       optimizer_(job, place, emit, runtime, buffers_, run),
@@ -22,8 +23,14 @@ void TrainingLoop::step(Program& target, MicroSteps form) {
   const auto range = emit_.range(Range::step);
   emit_.launch(Stream::compute, key_of(Operator::fill_zero, DType::fp64, 8), {}, {buffers_.loss});
   emit_micro_steps(emit_, runtime_, plan_, form, [this](int number) { micro_step(number); });
-  optimizer_.step();
-  report();
+  if (reports_before_update_) {
+    optimizer_.step([this] { report(); });
+    emit_.set_phase(Phase::report);
+    emit_.host_wait(emit_.record(Stream::compute));
+  } else {
+    optimizer_.step();
+    report();
+  }
   runtime_.end_step();
 }
 

@@ -34,6 +34,7 @@ class TrainingLoop {
 
   const Job& job_;
   const Plan& plan_;
+  const bool reports_before_update_;
   Emitter& emit_;
   ShardingRuntime& runtime_;
   TrainingBuffers buffers_;

@@ -1,5 +1,7 @@
 #include "executor/data/tokens.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -326,7 +328,7 @@ TEST(Tokens, GoOnWithTheSampleThatHoldsTheFirstUnreadToken) {
   const auto samples_at = [&](std::int64_t sequence, std::int64_t samples) {
     const auto data = TokenData::open(path, 200, sequence);
     before.samples = samples;
-    const auto order = order_behind(before, *data);
+    const auto order = order_behind(before, *data, std::nullopt);
     EXPECT_TRUE(order) << order.error().text();
     EXPECT_EQ(order->steps_done, 3);
     return order->samples_done;
@@ -338,6 +340,62 @@ TEST(Tokens, GoOnWithTheSampleThatHoldsTheFirstUnreadToken) {
   EXPECT_EQ(samples_at(24, 40 + 12), 21);  // in the second epoch
   before.data.fingerprint += 1;
   EXPECT_EQ(samples_at(10, 57), 0);
+}
+
+// 40 samples of 10 tokens. Whoever the ranks are, together they read the places of an epoch in order.
+TEST(Tokens, ShuffledEpochsHaveEachSampleOnceOnAnyRanks) {
+  TemporaryFolder folder;
+  std::vector<std::uint16_t> tokens(401);
+  std::iota(tokens.begin(), tokens.end(), std::uint16_t{0});
+  const auto data = TokenData::open(folder.write("x.bin", raw(tokens)), 500, 10);
+  ASSERT_TRUE(data) << data.error().text();
+  SampleOrder order;
+  order.shuffle_seed = 11;
+  // The first tokens of samples, in the order in which ranks of one sample a step read them.
+  const auto read = [&](int ranks, std::int64_t samples) {
+    std::vector<std::int32_t> firsts, inputs(10), targets(10);
+    for (std::int64_t i = 0; i < samples; ++i) {
+      const BatchPosition at{static_cast<int>(i % ranks), ranks, 1 + i / ranks, 0, 1, 1};
+      data->fill_batch(at, order, inputs.data(), targets.data());
+      EXPECT_EQ(targets[0], inputs[0] + 1) << i;
+      firsts.push_back(inputs[0]);
+    }
+    return firsts;
+  };
+  const std::vector<std::int32_t> two_epochs = read(1, 80);
+  for (const int ranks : {2, 3, 5}) EXPECT_EQ(read(ranks, 80), two_epochs) << ranks;
+  std::vector<std::int32_t> first(two_epochs.begin(), two_epochs.begin() + 40),
+      second(two_epochs.begin() + 40, two_epochs.end());
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(std::ranges::is_sorted(first));
+  std::ranges::sort(first);
+  std::ranges::sort(second);
+  EXPECT_EQ(first, second);
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i], 10 * static_cast<int>(i));
+}
+
+// An epoch that was read in another order cannot be gone on with.
+TEST(Tokens, AnotherOrderBeginsWithTheNextEpoch) {
+  TemporaryFolder folder;
+  const auto path = folder.write("x.bin", raw(counting<std::uint16_t>(401)));
+  RunState before;
+  before.step = 3;
+  before.plan = "[batch]\nsequence = 10\n";
+  before.seed = 11;
+  before.data = TokenData::open(path, 200, 10)->identity();
+  using Seed = std::optional<std::uint64_t>;
+  const auto samples = [&](bool was_shuffled, std::int64_t done, Seed now, std::int64_t sequence) {
+    before.is_shuffled = was_shuffled;
+    before.samples = done;
+    return order_behind(before, *TokenData::open(path, 200, sequence), now)->samples_done;
+  };
+  EXPECT_EQ(samples(true, 57, 11, 10), 57);
+  EXPECT_EQ(samples(true, 57, 12, 10), 80);
+  EXPECT_EQ(samples(false, 57, 11, 10), 80);
+  EXPECT_EQ(samples(true, 57, std::nullopt, 10), 80);
+  EXPECT_EQ(samples(true, 80, 12, 10), 80);
+  EXPECT_EQ(samples(true, 57, 11, 24), 32);  // epochs of 16 samples
+  EXPECT_EQ(samples(true, 40, 11, 24), 16);
 }
 
 TEST(Tokens, TheShippedTextServesEveryVocabulary) {
