@@ -121,6 +121,52 @@ TEST_F(LongRun, RefusesWhatCannotBeContinued) {
 }
 
 // Two samples of 16 a rank and step: 32 tokens a step, so that 96 are read after three.
+TEST_F(LongRun, GoesOnInTheOrderOfItsCheckpoint) {
+  const json whole = place.run_json(first({"--steps", "6", "--shuffle"}));
+  const json in_order = place.run_json(first({"--steps", "6", "--save", "saved"}));
+  EXPECT_NE(whole["steps"][0]["loss"], in_order["steps"][0]["loss"]);
+  const Outcome other = place.run(resumed({"--steps", "7", "--shuffle"}));
+  EXPECT_NE(other.err.find("not as in the checkpoint: shuffle off -> on\n"), std::string::npos)
+      << other.err;
+  std::filesystem::remove_all(place.path("saved"));
+  place.run_json(first({"--steps", "3", "--shuffle", "--save", "saved"}));
+  expect_equal(place.run_json(resumed({"--steps", "6"})), whole);
+}
+
+// The first update is so large that no later loss is finite.
+TEST_F(LongRun, SkipsAsManyStepsAsAreAllowed) {
+  place.write("plan.toml", place.read("plan.toml") + "[optimizer]\nlr = 1e5\nweight_decay = 1e6\n");
+  const Outcome ended = place.run(first(
+      {"--steps", "9", "--skip-non-finite", "2", "--log", "log.jsonl", "--json", "out.json"}));
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  std::istringstream lines(place.read("log.jsonl"));
+  const json steps = json::parse(place.read("out.json"))["steps"];
+  std::vector<bool> skipped;
+  for (std::string line; std::getline(lines, line);) {
+    skipped.push_back(json::parse(line)["skipped"].get<bool>());
+    EXPECT_EQ(steps[skipped.size() - 1]["skipped"].get<bool>(), skipped.back());
+    EXPECT_EQ(steps[skipped.size() - 1]["loss"].is_null(), skipped.size() > 1);
+  }
+  EXPECT_EQ(skipped, (std::vector<bool>{false, true, true, false})) << ended.err;
+  EXPECT_NE(ended.err.find("step 2 updates nothing"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("skipped so far: 2 of at most 2"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("step 4, rank 0: the loss is not finite"), std::string::npos)
+      << ended.err;
+}
+
+TEST_F(LongRun, GoesOnAtTheLeastRateBehindItsSchedule) {
+  place.write("plan.toml", place.read("plan.toml") +
+                               "[optimizer]\nschedule = \"cosine\"\nlr = 1e-3\nmin_lr = 2e-4\n");
+  place.run_json(first({"--steps", "3", "--save", "saved"}));
+  const Outcome rest = place.run(resumed({"--steps", "5", "--log", "log.jsonl"}));
+  EXPECT_EQ(rest.status, 0) << rest.err;
+  EXPECT_NE(rest.err.find("schedule ends at step 3"), std::string::npos) << rest.err;
+  std::istringstream lines(place.read("log.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_DOUBLE_EQ(json::parse(line)["lr"].get<double>(), 2e-4);
+  }
+}
+
 TEST_F(LongRun, CountsTokensWhereSamplesGetAnotherLength) {
   place.run_json(first({"--steps", "3", "--save", "saved", "--export-weights", "w.safetensors"}));
   place.write("rest.bin", place.read("tokens.bin").substr(2 * 96));
