@@ -1,6 +1,7 @@
 #include "cli/planned_outputs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "executor/data/checkpoint_series.hpp"
 #include "simulator/predict/checkpoint.hpp"
@@ -28,8 +29,9 @@ std::vector<PlannedOutput> planned_outputs(const Job& job,
   }
   std::int64_t elements = 0;
   for (const auto& parameter : job.tree.parameters) elements += parameter.numel();
-  for (const std::string* path : {&options.export_weights, &options.export_gradients}) {
-    if (!path->empty()) outputs.push_back({*path, elements * item_size(DType::fp32)});
+  for (const auto& [path, type] : {std::pair(&options.export_weights, options.export_dtype),
+                                   {&options.export_gradients, DType::fp32}}) {
+    if (!path->empty()) outputs.push_back({*path, elements * item_size(type)});
   }
   return outputs;
 }

@@ -43,6 +43,7 @@ JobFacts facts_of(const Job& job, const executor::TokenData& data,
       {"--save", given(options.save)},
       {"--save-every", std::to_string(options.save_every)},
       {"--export-weights", given(options.export_weights)},
+      {"--export-dtype", std::string(name(options.export_dtype))},
       {"--export-gradients", given(options.export_gradients)},
       {"--trace", given(options.trace)},
       {"--matmul-precision", std::string(name(options.matmul_precision))}};

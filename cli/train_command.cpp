@@ -19,6 +19,7 @@
 #include "cli/resumption.hpp"
 #include "cli/same_job.hpp"
 #include "executor/data/checkpoint_series.hpp"
+#include "executor/data/model_folder.hpp"
 #include "executor/data/output_claim.hpp"
 #include "executor/device/processor.hpp"
 #include "executor/run/step_log.hpp"
@@ -94,7 +95,8 @@ class Train : public Command {
   std::int64_t seed_ = -1, total_steps_ = 0, save_every_ = 0, keep_ = 0;  // not given
   std::int64_t most_skipped_ = 0;
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
-              data_type_, init_, resume_, save_, log_, export_weights_, export_gradients_, trace_;
+              data_type_, init_, resume_, save_, log_, export_weights_, export_dtype_,
+              export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
   double hang_timeout_ = 60;
@@ -121,10 +123,17 @@ int agreed_status(int mine, executor::Transport* transport) {
 
 Result<void> Train::check_options() const {
   if (auto ok = check_trace_output(trace_, "--trace"); !ok) return ok;
-  for (const auto& [path, flag] : {std::pair(&log_, "--log"),
-                                   {&export_weights_, "--export-weights"},
-                                   {&export_gradients_, "--export-gradients"}}) {
+  for (const auto& [path, flag] :
+       {std::pair(&log_, "--log"), {&export_gradients_, "--export-gradients"}}) {
     if (auto ok = check_output(*path, flag); !ok) return ok;
+  }
+  const auto exported = executor::names_model_folder(export_weights_)
+                            ? executor::check_model_folder_target(export_weights_)
+                            : check_output(export_weights_, "--export-weights");
+  if (!exported) return exported;
+  if (!export_dtype_.empty() && export_weights_.empty()) {
+    return fail("", "--export-dtype",
+                "is given without --export-weights; expected a file or folder to write");
   }
   if (!data_type_.empty() && data_.empty()) {
     return fail("", "--data-type", "is given without --data; expected a file that it is of");
@@ -287,6 +296,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.log = log_;
   options.most_skipped = most_skipped_;
   options.export_weights = export_weights_;
+  if (!export_dtype_.empty()) options.export_dtype = *dtype_named(export_dtype_);
   options.export_gradients = export_gradients_;
   options.trace = trace_;
   options.command = "foreshard train";
@@ -531,8 +541,13 @@ void Train::add_to(Options& options) {
                  {"FILE",
                   "write each step as a line of JSON when it ends; a resumed run adds to the lines "
                   "up to its checkpoint"});
-  options.output("--export-weights", export_weights_,
-                 {"FILE", "write the final weights as fp32 safetensors"});
+  options.output(
+      "--export-weights", export_weights_,
+      {"PATH",
+       "write the final weights: to a safetensors file, or, where PATH has no suffix, to "
+       "a Hugging Face folder"});
+  options.choice("--export-dtype", export_dtype_, {"fp32", "bf16"},
+                 {"DTYPE", "of the weights that are exported", false, "fp32"});
   options.output("--export-gradients", export_gradients_,
                  {"FILE", "write the gradients of the first step as fp32 safetensors"});
   options.output("--trace", trace_, {"TRACE", "record the run as a trace (.fst)"});

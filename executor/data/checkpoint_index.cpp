@@ -278,27 +278,6 @@ std::string value_name(const std::string& role, const std::string& parameter) {
   return role + "/" + parameter;
 }
 
-std::string plain_path(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-std::string writing_path(const std::string& path) {
-  return path + ".foreshard-writing";
-}
-
-StoredType stored_type(DType type) {
-  switch (type) {
-    case DType::bf16: return StoredType::bf16;
-    case DType::fp64: return StoredType::f64;
-    case DType::int32: return StoredType::i32;
-    case DType::fp16: return StoredType::f16;
-    case DType::fp8: return StoredType::u8;
-    case DType::fp32: break;
-  }
-  return StoredType::f32;
-}
-
 std::string parts_json(const std::map<std::string, CheckpointParameter>& parameters) {
   ordered_json list = ordered_json::array();
   for (const auto& [name, parameter] : parameters) list.push_back(parameter_json(parameter));

@@ -56,12 +56,6 @@ std::string index_path(const std::string& folder);
 std::string shard_path(const std::string& folder, int shard, int shards);
 std::string value_name(const std::string& role, const std::string& parameter);
 
-// The path without slashes at its end, and the name a checkpoint has while it is written.
-std::string plain_path(std::string path);
-std::string writing_path(const std::string& path);
-
-StoredType stored_type(DType type);
-
 // What a shard file has of itself in its metadata: where its parts belong. commit_checkpoint
 // makes the index from these, so that the writers need not communicate.
 constexpr const char* kPartsKey = "foreshard_parts";

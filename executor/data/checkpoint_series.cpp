@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "executor/data/checkpoint_index.hpp"
+#include "executor/data/replace_folder.hpp"
 #include "models/base/atomic_file.hpp"
 
 namespace foreshard::executor {

@@ -75,36 +75,15 @@ Result<CheckpointIndex> index_of_files(const std::string& folder, const RunState
 
 }  // namespace
 
-Result<void> check_checkpoint_target(const std::string& given) {
-  const auto path = plain_path(given);
-  const auto parent = parent_folder(path);
-  std::error_code error;
-  if (path.empty() || path == "/") {
-    return fail(given, "", "is not a valid checkpoint name; expected a folder that can be created");
-  }
-  if (!fs::is_directory(parent, error)) {
-    return fail(path, "", "cannot be created: " + parent + " is not a folder");
-  }
-  if (::access(parent.c_str(), W_OK) != 0) {
-    return fail(path, "", "cannot be created: " + parent + ": " + strerror(errno));
-  }
-  if (!fs::exists(path, error)) return {};
-  const bool replaceable =
-      fs::is_directory(path, error) && (fs::is_empty(path, error) || is_checkpoint(path));
-  if (replaceable) return {};
-  return fail(path, "", "is not a checkpoint; expected a new name or a checkpoint to replace");
+Result<void> check_checkpoint_target(const std::string& path) {
+  return check_folder_target(path, kCheckpoint, is_checkpoint);
 }
 
 Result<void> begin_checkpoint(const std::string& given) {
   const auto path = plain_path(given);
   if (auto done = recover_folder(path); !done) return done;
   if (auto done = check_checkpoint_target(path); !done) return done;
-  abandon_checkpoint(path);  // what a crash has left
-  std::error_code error;
-  if (!fs::create_directory(writing_path(path), error)) {
-    return fail(path, "", "cannot be created: " + error.message());
-  }
-  return {};
+  return begin_folder(path);
 }
 
 Result<void> write_checkpoint_shard(const std::string& path, const ModuleTree& tree, int shard,
@@ -161,8 +140,7 @@ Result<void> commit_checkpoint(const std::string& given, const RunState& state) 
 }
 
 void abandon_checkpoint(const std::string& path) {
-  std::error_code ignored;
-  fs::remove_all(writing_path(plain_path(path)), ignored);
+  abandon_folder(plain_path(path));
 }
 
 }  // namespace foreshard::executor

@@ -1,13 +1,14 @@
-// Exports whole tensors as fp32 safetensors with Hugging Face names (--export-weights and
-// --export-gradients), a few rows at a time: the producer gathers them from the ranks' shards.
+// Writes whole tensors as safetensors with Hugging Face names, in one file or in several, a few rows at a
+// time: the producer gathers them from the ranks' shards. For exports, and for checkpoints that are models.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "executor/data/model_folder.hpp"
 #include "executor/data/safetensors_writer.hpp"
 #include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
@@ -18,9 +19,12 @@ namespace foreshard::executor {
 
 class FullTensorWriter {
  public:
-  // All parameters of the model, in the tree's order. A tied lm_head.weight is not written, as
-  // Hugging Face does not.
-  static Result<FullTensorWriter> create(const std::string& path, const ModuleTree& tree);
+  // All parameters of the model, in the tree's order, as fp32 or bf16 (rounded to nearest even).
+  // A tied lm_head.weight is not written, as Hugging Face does not.
+  static Result<FullTensorWriter> create(std::vector<WeightFile> files, const ModuleTree& tree,
+                                         DType type);
+  static Result<FullTensorWriter> create(const std::string& path, const ModuleTree& tree,
+                                         DType type = DType::fp32);
 
   // Fills rows [first_row, first_row + rows) of the whole parameter, row-major.
   using Producer = std::function<void(std::int64_t first_row, std::int64_t rows, float* out)>;
@@ -31,12 +35,18 @@ class FullTensorWriter {
   Result<void> finish();
 
  private:
-  FullTensorWriter(SafetensorsWriter file, const ModuleTree& tree);
+  FullTensorWriter(std::vector<WeightFile> files, const ModuleTree& tree, DType type);
+  Result<void> open_file();
+  Result<void> append_rows(std::int64_t elements);
 
-  SafetensorsWriter file_;
+  std::vector<WeightFile> files_;
   const ModuleTree* tree_;
+  DType type_;
+  std::optional<SafetensorsWriter> file_;
+  std::size_t at_file_ = 0;
   ParameterId next_ = 0;
   std::vector<float> rows_;
+  std::vector<std::uint16_t> narrowed_;
 };
 
 // Copies what a shard holds of rows [first_row, first_row + rows) of its parameter to their places

@@ -47,6 +47,49 @@ void remove_tree(const std::string& path) {
 
 }  // namespace
 
+std::string plain_path(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::string writing_path(const std::string& path) {
+  return path + ".foreshard-writing";
+}
+
+Result<void> check_folder_target(const std::string& given, const std::string& kind,
+                                 const std::function<bool(const std::string& path)>& may_replace) {
+  const auto path = plain_path(given);
+  const auto parent = parent_folder(path);
+  std::error_code error;
+  if (path.empty() || path == "/") {
+    return fail(given, "",
+                "is no name for " + kind + "; expected that of a folder that can be created");
+  }
+  if (!fs::is_directory(parent, error)) {
+    return fail(path, "", "cannot be created: " + parent + " is not a folder");
+  }
+  if (::access(parent.c_str(), W_OK) != 0) {
+    return fail(path, "", "cannot be created: " + parent + ": " + strerror(errno));
+  }
+  if (!fs::exists(path, error)) return {};
+  const bool is_folder = fs::is_directory(path, error);
+  if (is_folder && (fs::is_empty(path, error) || may_replace(path))) return {};
+  return fail(path, "",
+              "is not " + kind + "; expected a new name, or that of " + kind + " to replace");
+}
+
+Result<void> begin_folder(const std::string& path) {
+  if (auto done = recover_folder(path); !done) return done;
+  abandon_folder(path);
+  std::error_code error;
+  if (fs::create_directory(writing_path(path), error)) return {};
+  return fail(path, "", "cannot be created: " + error.message());
+}
+
+void abandon_folder(const std::string& path) {
+  remove_tree(writing_path(path));
+}
+
 Result<void> replace_folder(const std::string& from, const std::string& path,
                             const ReplaceOptions& options) {
   const auto reached = [&](ReplaceStep step) {

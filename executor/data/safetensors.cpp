@@ -73,6 +73,18 @@ std::int64_t item_size(StoredType type) {
   return sizes[static_cast<int>(type)];
 }
 
+StoredType stored_type(DType type) {
+  switch (type) {
+    case DType::bf16: return StoredType::bf16;
+    case DType::fp64: return StoredType::f64;
+    case DType::int32: return StoredType::i32;
+    case DType::fp16: return StoredType::f16;
+    case DType::fp8: return StoredType::u8;
+    case DType::fp32: break;
+  }
+  return StoredType::f32;
+}
+
 std::string shape_text(std::span<const std::int64_t> shape) {
   std::string text = "[";
   for (const auto extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);

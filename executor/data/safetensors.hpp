@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/base/dtype.hpp"
 #include "models/base/error.hpp"
 #include "models/base/mapped_file.hpp"
 
@@ -39,6 +40,7 @@ enum class StoredType : std::uint8_t {
 };
 std::string_view name(StoredType type);  // "F32", as files spell it
 std::int64_t item_size(StoredType type);
+StoredType stored_type(DType type);
 
 struct StoredTensor {
   std::string name;

@@ -1,119 +1,12 @@
 #include "executor/run/run_exports.hpp"
 
-#include <algorithm>
-
-#include "executor/data/full_tensors.hpp"
+#include "executor/data/model_folder.hpp"
+#include "executor/data/replace_folder.hpp"
 #include "executor/run/checkpoint_saving.hpp"
-#include "models/llama/llama_config.hpp"
-#include "models/plan/plan.hpp"
-#include "models/sharding/job.hpp"
+#include "executor/run/whole_tensors.hpp"
 
 namespace foreshard::executor {
 namespace {
-
-// A rank's part of one parameter.
-struct ShardData {
-  ParameterShard shard;
-  DType type = DType::fp32;
-  std::string bytes;
-};
-
-// The shards of one parameter that make up the whole: those of the first replica group, in order.
-using Pieces = std::vector<ShardData>;
-
-// Where each parameter of a rank lies, by its id.
-std::vector<ParameterShard> shards_by_parameter(const Job& job, int rank) {
-  std::vector<ParameterShard> shards(job.tree.parameters.size());
-  for (const UnitLayout& unit : unit_layouts(job, place_of(job, rank))) {
-    for (const ParameterShard& s : unit.parameters) {
-      shards[static_cast<std::size_t>(s.parameter)] = s;
-    }
-  }
-  return shards;
-}
-
-// Brings the pieces of a parameter together: from this process' ranks, or over the transport, where
-// each rank of the first replica group sends its own to the one that writes.
-class Gatherer {
- public:
-  Gatherer(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks)
-      : shared_(shared), ranks_(ranks) {
-    const int members = place_of(shared.job, 0)[Group::shard].size;
-    for (int rank = 0; rank < members; ++rank) {
-      shards_.push_back(shards_by_parameter(shared.job, rank));
-    }
-  }
-
-  bool is_writer() const { return ranks_[0]->rank() == kWriter; }
-
-  // All pieces where they are written, nothing elsewhere. `local(rank, shard)`: a rank's own piece.
-  template <typename Local>
-  Pieces gather(ParameterId parameter, const Local& local) const {
-    Pieces pieces;
-    for (const auto& rank : ranks_) {
-      const auto number = static_cast<std::size_t>(rank->rank());
-      if (number >= shards_.size()) continue;
-      pieces.push_back(local(*rank, shards_[number][static_cast<std::size_t>(parameter)]));
-    }
-    Transport* transport = shared_.options.transport;
-    if (transport == nullptr) return pieces;
-    auto all = executor::gather(shared_.closing, *transport,
-                                pieces.empty() ? std::string() : std::move(pieces[0].bytes),
-                                kWriter, longest_piece(parameter));
-    if (!is_writer()) return {};
-    const DType type = pieces[0].type;
-    pieces.clear();
-    for (std::size_t r = 0; r < shards_.size(); ++r) {
-      pieces.push_back({shards_[r][static_cast<std::size_t>(parameter)], type, std::move(all[r])});
-    }
-    return pieces;
-  }
-
- private:
-  static constexpr int kWriter = 0;
-
-  std::size_t longest_piece(ParameterId parameter) const {
-    std::int64_t elements = 0;
-    for (const auto& shards : shards_) {
-      elements = std::max(elements, shards[static_cast<std::size_t>(parameter)].local);
-    }
-    return static_cast<std::size_t>(elements * item_size(DType::fp64));
-  }
-
-  RunShared& shared_;
-  const std::vector<std::unique_ptr<RankRun>>& ranks_;
-  std::vector<std::vector<ParameterShard>> shards_;  // by rank and parameter
-};
-
-// Where the file cannot be written the other processes' pieces are still taken.
-template <typename Local>
-Result<void> export_tensors(RunShared& shared, const std::string& path, const Gatherer& gatherer,
-                            const Local& local) {
-  const ModuleTree& tree = shared.job.tree;
-  Result<void> done;
-  std::optional<FullTensorWriter> writer;
-  if (gatherer.is_writer()) {
-    auto made = FullTensorWriter::create(path, tree);
-    if (made) {
-      writer.emplace(std::move(*made));
-    } else {
-      done = tl::unexpected(made.error());
-    }
-  }
-  for (std::size_t p = 0; p < tree.parameters.size(); ++p) {
-    const ParameterId id = static_cast<ParameterId>(p);
-    const Pieces pieces = gatherer.gather(id, local);
-    if (!writer || !done) continue;
-    const auto rows = [&](std::int64_t first, std::int64_t count, float* out) {
-      for (const ShardData& piece : pieces) {
-        copy_rows(piece.shard, piece.type, piece.bytes.data(), first, count, out);
-      }
-    };
-    done = writer->write(id, rows);
-  }
-  if (writer && done) done = writer->finish();
-  return agreed(shared.closing, shared.options.transport, done);
-}
 
 ShardData weights_of(const RankRun& rank, const ParameterShard& shard) {
   ShardData out{shard, DType::fp32, {}};
@@ -134,6 +27,30 @@ ShardData gradients_of(const RankRun& rank, const ParameterShard& shard) {
           std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
 }
 
+// In the process that writes.
+Result<FullTensorWriter> begin_weights(const Job& job, const std::string& path, DType type) {
+  if (!names_model_folder(path)) return FullTensorWriter::create(path, job.tree, type);
+  if (auto ok = check_model_folder_target(path); !ok) return tl::unexpected(ok.error());
+  if (auto ok = begin_folder(path); !ok) return tl::unexpected(ok.error());
+  const std::string folder = writing_path(path);
+  const auto files = weight_files(folder, job.tree, type);
+  auto described = describe_weights(folder, job.model, job.tree, type, files);
+  if (!described) return tl::unexpected(described.error());
+  return FullTensorWriter::create(files, job.tree, type);
+}
+
+Result<void> export_weights(RunShared& shared, const WholeTensors& tensors,
+                            const WholeTensors::Local& local) {
+  const std::string path = plain_path(shared.options.export_weights);
+  const auto begin = [&] { return begin_weights(shared.job, path, shared.options.export_dtype); };
+  auto done = tensors.write(begin, local);
+  if (tensors.is_writer() && names_model_folder(path)) {
+    if (done) done = replace_folder(writing_path(path), path);
+    if (!done) abandon_folder(path);
+  }
+  return agreed(shared.closing, shared.options.transport, done);
+}
+
 }  // namespace
 
 void write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>>& ranks,
@@ -146,12 +63,22 @@ void write_outputs(RunShared& shared, const std::vector<std::unique_ptr<RankRun>
     shared.note(
         save_checkpoint(shared, options.save, state_after(shared, result.steps.back()), values));
   }
-  const Gatherer gatherer(shared, ranks);
+  std::vector<int> numbers;
+  for (const auto& rank : ranks) numbers.push_back(rank->rank());
+  const WholeTensors tensors(shared, numbers);
   if (!options.export_weights.empty()) {
-    shared.note(export_tensors(shared, options.export_weights, gatherer, weights_of));
+    shared.note(export_weights(shared, tensors, [&ranks](std::size_t place, const auto& shard) {
+      return weights_of(*ranks[place], shard);
+    }));
   }
   if (!options.export_gradients.empty() && !result.steps.empty()) {
-    shared.note(export_tensors(shared, options.export_gradients, gatherer, gradients_of));
+    const auto create = [&] {
+      return FullTensorWriter::create(options.export_gradients, shared.job.tree);
+    };
+    const auto done = tensors.write(create, [&ranks](std::size_t place, const auto& shard) {
+      return gradients_of(*ranks[place], shard);
+    });
+    shared.note(agreed(shared.closing, options.transport, done));
   }
 }
 

@@ -45,6 +45,7 @@ struct TrainingOptions {
   Fault fault;
   std::optional<Checkpoint> resume;
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
+  DType export_dtype = DType::fp32;  // of weights: a safetensors file, or a folder (model_folder.hpp)
   // Steps after which a checkpoint is written to save/step-<n>; 0: to `save` itself, at the end alone.
   std::int64_t save_every = 0;
   std::int64_t keep = 2;  // of these checkpoints, the newest

@@ -294,12 +294,14 @@ TEST(Contract, AScheduleEndsWhereItEndsOrIsExtended) {
   EXPECT_NE(refused.err.find("schedule ends at step 4"), std::string::npos) << refused.err;
   const Outcome first = place.run(job("train", 2, {"--steps", "6", "--total-steps", "5"}));
   EXPECT_EQ(first.status, 2) << first.err;
-  const auto extended = job(
-      "train", 2,
-      {"--steps", "6", "--resume", "ended", "--total-steps", "6", "--export-weights", "extended"});
+  const auto extended = job("train", 2,
+                            {"--steps", "6", "--resume", "ended", "--total-steps", "6",
+                             "--export-weights", "extended.safetensors"});
   EXPECT_EQ(place.run(extended).status, 0);
-  ASSERT_EQ(place.run(job("train", 2, {"--steps", "4", "--export-weights", "before"})).status, 0);
-  EXPECT_NE(place.read("extended"), place.read("before"));
+  ASSERT_EQ(
+      place.run(job("train", 2, {"--steps", "4", "--export-weights", "before.safetensors"})).status,
+      0);
+  EXPECT_NE(place.read("extended.safetensors"), place.read("before.safetensors"));
   place.run_json(job("train", 2, {"--steps", "4", "--total-steps", "6", "--save", "part"}));
   const json rest = place.run_json(job("train", 2, {"--steps", "6", "--resume", "part"}));
   for (std::size_t i = 0; i < 2; ++i) {
@@ -315,6 +317,28 @@ TEST(Contract, ExportedWeightsStartTheNextRun) {
   EXPECT_TRUE(std::filesystem::exists(place.path("g.safetensors")));
   const json next = place.run_json(job("train", 1, {"--steps", "1", "--init", "w.safetensors"}));
   EXPECT_EQ(next.at("steps").size(), 1u);
+}
+
+TEST(Contract, ExportsAModelFolder) {
+  const Workplace place;
+  const auto exporting = [](const std::string& to, const std::string& dtype) {
+    return job("train", 2, {"--steps", "2", "--export-weights", to, "--export-dtype", dtype});
+  };
+  place.run_json(exporting("exported", "fp32"));
+  place.run_json(exporting("exported.safetensors", "fp32"));
+  EXPECT_EQ(place.read("exported/model.safetensors"), place.read("exported.safetensors"));
+  const auto size = place.read("exported.safetensors").size();
+  place.run_json(exporting("exported", "bf16"));
+  EXPECT_LT(place.read("exported/model.safetensors").size(), size * 6 / 10);
+  place.run_json({"train", "--model", "exported", "--plan", "plan.toml", "--init", "exported",
+                  "--ranks", "1", "--steps", "1"});
+  place.write("exported/notes.txt", "mine");
+  const Outcome refused = place.run(exporting("exported", "fp32"));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("exported"), std::string::npos) << refused.err;
+  const Outcome alone = place.run(job("train", 2, {"--steps", "2", "--export-dtype", "bf16"}));
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_NE(alone.err.find("--export-weights"), std::string::npos) << alone.err;
 }
 
 TEST(Contract, AFailingRankIsNamed) {

@@ -250,6 +250,10 @@ TEST_F(Processes, ExportTheSameBytes) {
     EXPECT_GT(expected.size(), 10'000U);
     EXPECT_TRUE(place.read("processes" + what) == expected) << what;
   }
+  const Outcome folder = place.run_processes(
+      4, job("train", 4, {"--steps", "2", "--comm", "mpi", "--export-weights", "folder"}));
+  EXPECT_EQ(folder.status, 0) << folder.err;
+  EXPECT_TRUE(place.read("folder/model.safetensors") == place.read("threads.weights"));
 }
 
 }  // namespace

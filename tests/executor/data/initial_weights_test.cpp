@@ -263,6 +263,104 @@ TEST(WeightSource, NamesTheTensorThatDoesNotFit) {
   EXPECT_TRUE(passed_over) << passed_over.error().text();
 }
 
+// Writes drawn weights to a Hugging Face folder of files of at most `longest` bytes.
+void export_folder(const std::string& folder, const LlamaConfig& config, const ModuleTree& tree,
+                   const WeightSource& source, DType type, std::int64_t longest) {
+  const auto files = weight_files(folder, tree, type, WeightIndex::where_needed, longest);
+  ASSERT_TRUE(describe_weights(folder, config, tree, type, files));
+  auto writer = FullTensorWriter::create(files, tree, type);
+  ASSERT_TRUE(writer) << writer.error().text();
+  WorkerPool alone;
+  for (ParameterId id = 0; id < static_cast<ParameterId>(tree.parameters.size()); ++id) {
+    const auto shard = shard_of(tree, id, 0, 1);
+    std::vector<float> values(static_cast<std::size_t>(shard.padded));
+    source.fill(tree, shard, DType::fp32, values.data(), alone);
+    ASSERT_TRUE(writer->write(id, [&](std::int64_t first, std::int64_t rows, float* out) {
+      copy_rows(shard, DType::fp32, values.data(), first, rows, out);
+    }));
+  }
+  ASSERT_TRUE(writer->finish());
+}
+
+TEST(ModelFolder, HoldsTheSameInOneFileAndInMany) {
+  const auto config = small_config();
+  const auto tree = llama_modules(config);
+  const auto drawn = WeightSource::drawn(config, 5);
+  for (const std::int64_t longest : {std::int64_t{1} << 30, std::int64_t{1000}, std::int64_t{1}}) {
+    const TemporaryFolder folder;
+    const auto path = folder.path("");
+    export_folder(path, config, tree, drawn, DType::fp32, longest);
+    const auto described = load_llama_config(path);
+    ASSERT_TRUE(described) << described.error().text();
+    auto same = *described;
+    same.name = config.name;
+    EXPECT_EQ(same, config);
+    const auto read = WeightSource::from_file(path, config, tree);
+    ASSERT_TRUE(read) << read.error().text();
+    WorkerPool alone;
+    for (ParameterId id = 0; id < static_cast<ParameterId>(tree.parameters.size()); ++id) {
+      const auto shard = shard_of(tree, id, 0, 1);
+      std::vector<float> one(static_cast<std::size_t>(shard.padded)), other(one);
+      read->fill(tree, shard, DType::fp32, one.data(), alone);
+      drawn.fill(tree, shard, DType::fp32, other.data(), alone);
+      EXPECT_EQ(one, other);
+    }
+    const bool is_one = longest > 1000;
+    EXPECT_EQ(std::filesystem::exists(path + "/model.safetensors"), is_one);
+    EXPECT_EQ(std::filesystem::exists(path + "/model.safetensors.index.json"), !is_one);
+    for (const auto& file : std::filesystem::directory_iterator(path)) {
+      const auto reader = file.path().extension() == ".safetensors"
+                              ? SafetensorsReader::open(file.path().string())
+                              : Result<SafetensorsReader>(fail("", "", ""));
+      if (!reader || reader->tensors().size() == 1) continue;
+      std::int64_t bytes = 0;
+      for (const auto& tensor : reader->tensors()) bytes += std::ssize(tensor.data);
+      EXPECT_LE(bytes, longest);
+    }
+  }
+}
+
+TEST(ModelFolder, RoundsToBf16AndSaysSo) {
+  const TemporaryFolder folder;
+  const auto config = small_config();
+  const auto tree = llama_modules(config);
+  const auto drawn = WeightSource::drawn(config, 5);
+  export_folder(folder.path(""), config, tree, drawn, DType::bf16, kLongestWeightFile);
+  EXPECT_NE(read_file(folder.path("config.json")).find("\"dtype\": \"bfloat16\""),
+            std::string::npos);
+  const auto reader = SafetensorsReader::open(folder.path("model.safetensors"));
+  ASSERT_TRUE(reader) << reader.error().text();
+  const auto* tensor = reader->find("model.embed_tokens.weight");
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_EQ(tensor->type, StoredType::bf16);
+  const auto shard = shard_of(tree, 0, 0, 1);
+  std::vector<float> values(static_cast<std::size_t>(shard.padded)), stored(values);
+  WorkerPool alone;
+  drawn.fill(tree, shard, DType::fp32, values.data(), alone);
+  read_as_float(*tensor, 0, tensor->elements, stored.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(stored[i], bf16_to_float(float_to_bf16(values[i])));
+  }
+}
+
+TEST(ModelFolder, ReplacesAModelAndNothingElse) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(names_model_folder(folder.path("model")));
+  EXPECT_TRUE(names_model_folder(folder.path("model/")));
+  EXPECT_FALSE(names_model_folder(folder.path("model.safetensors")));
+  EXPECT_FALSE(names_model_folder("/dev/null"));
+  const auto path = folder.path("model");
+  EXPECT_TRUE(check_model_folder_target(path));
+  std::filesystem::create_directory(path);
+  tests::write_file(path + "/config.json", "{}");
+  tests::write_file(path + "/model-00001-of-00002.safetensors", "");
+  EXPECT_TRUE(check_model_folder_target(path));
+  tests::write_file(path + "/tokenizer.json", "{}");
+  EXPECT_FALSE(check_model_folder_target(path));
+  tests::write_file(folder.path("file"), "");
+  EXPECT_FALSE(check_model_folder_target(folder.path("file")));
+}
+
 TEST(FullTensorWriter, KeepsTheOrderOfTheParameters) {
   TemporaryFolder folder;
   const auto tree = llama_modules(small_config());
