@@ -76,6 +76,9 @@ class Train : public Command {
   Result<void> check_options() const;
   Result<std::optional<executor::Checkpoint>> open_checkpoint() const;
   bool is_shuffled(const std::optional<executor::Checkpoint>& before) const;
+  // Of a checkpoint that does not say what run it is of: as the one that is asked for.
+  Result<executor::Checkpoint> of_this_run(const executor::Checkpoint& checkpoint, const Job& job,
+                                           const TrainingOptions& options) const;
   Result<executor::TokenData> load_data(const Job& job,
                                         const std::optional<executor::Checkpoint>& before) const;
   Result<void> check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const;
@@ -92,10 +95,11 @@ class Train : public Command {
   AttentionChoice attention_;
   JsonOutput json_;
   std::int64_t steps_ = 0;
-  std::int64_t seed_ = -1, total_steps_ = 0, save_every_ = 0, keep_ = 0;  // not given
+  std::int64_t seed_ = -1, total_steps_ = 0, save_every_ = 0, keep_ = 0,
+               resume_step_ = 0;  // not given
   std::int64_t most_skipped_ = 0;
   std::string device_ = "cpu", precision_ = "highest", comm_ = "auto", cuda_graphs_ = "auto", data_,
-              data_type_, init_, resume_, save_, log_, export_weights_, export_dtype_,
+              data_type_, init_, resume_, save_, save_format_, log_, export_weights_, export_dtype_,
               export_gradients_, trace_;
   std::optional<std::int64_t> device_memory_;
   std::optional<int> threads_;
@@ -138,6 +142,12 @@ Result<void> Train::check_options() const {
   if (!data_type_.empty() && data_.empty()) {
     return fail("", "--data-type", "is given without --data; expected a file that it is of");
   }
+  if (!save_format_.empty() && save_.empty()) {
+    return fail("", "--save-format", "is given without --save; expected a folder to save to");
+  }
+  if (resume_step_ > 0 && resume_.empty()) {
+    return fail("", "--resume-step", "is given without --resume; expected a checkpoint of it");
+  }
   if (save_every_ > 0 && save_.empty()) {
     return fail("", "--save-every", "is given without --save; expected a folder to save to");
   }
@@ -171,7 +181,37 @@ Result<std::optional<executor::Checkpoint>> Train::open_checkpoint() const {
                 "cannot be given beside --resume: the weights are the checkpoint's; expected one "
                 "of them");
   }
-  return checkpoint_to_resume(resume_, steps_);
+  auto checkpoint = checkpoint_to_resume(resume_, steps_, resume_step_);
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  if (!checkpoint->has_run()) {
+    for (const auto& [given, flag] : {std::pair(&question_.plan, "--plan"), {&data_, "--data"}}) {
+      if (!given->empty()) continue;
+      return fail(checkpoint->index_file(), flag,
+                  "is not given, and a checkpoint that another program has written does not say "
+                  "it; expected --plan and --data");
+    }
+  }
+  return std::move(*checkpoint);
+}
+
+Result<executor::Checkpoint> Train::of_this_run(const executor::Checkpoint& checkpoint,
+                                                const Job& job,
+                                                const TrainingOptions& options) const {
+  executor::RunState state;
+  state.step = checkpoint.state().step;
+  state.total_steps = options.total_steps;
+  state.seed = options.seed;
+  state.is_shuffled = options.shuffles;
+  state.samples = state.step * samples_per_step(job);
+  state.ranks = job.ranks;
+  state.nodes = job.nodes;
+  state.plan = to_toml(job.plan);
+  state.model = to_json(job.model);
+  const auto with_tokens = checkpoint.of_run(state);
+  const auto data = load_data(job, with_tokens);
+  if (!data) return tl::unexpected(data.error());
+  state.data = data->identity();
+  return checkpoint.of_run(state);
 }
 
 // A run that was shuffled stays so.
@@ -227,7 +267,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   if (auto ok = check_options(); !ok) return tl::unexpected(ok.error());
   auto checkpoint = open_checkpoint();
   if (!checkpoint) return tl::unexpected(checkpoint.error());
-  const auto& before = *checkpoint;
+  auto& before = *checkpoint;
   const std::int64_t steps_done = before ? before->state().step : 0;
   if (save_every_ > 0) {
     auto ok = executor::check_series_target(save_, steps_done);
@@ -238,7 +278,7 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
       return tl::unexpected(ok.error());
   }
   std::optional<ConvertedPlan> stored_plan;
-  if (before) {
+  if (before && before->has_run()) {
     auto parsed = parse_any_plan(before->state().plan, before->index_file());
     if (!parsed) return tl::unexpected(parsed.error());
     stored_plan = std::move(*parsed);
@@ -260,19 +300,24 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.steps = steps_;
   options.seed = seed_ >= 0 ? static_cast<std::uint64_t>(seed_) : before ? before->state().seed : 0;
   options.shuffles = is_shuffled(before);
-  options.total_steps = total_steps_ > 0 ? total_steps_
-                        : before         ? before->state().total_steps
-                                         : steps_;
+  options.total_steps = total_steps_ > 0              ? total_steps_
+                        : before && before->has_run() ? before->state().total_steps
+                                                      : steps_;
   if (precision_ == "high") options.matmul_precision = executor::MatmulPrecision::high;
   if (before) {
     if (auto ok = before->check_model(job->model, job->tree); !ok)
       return tl::unexpected(ok.error());
-    if (auto ok = before->check_plan(job->plan); !ok) return tl::unexpected(ok.error());
+    if (auto ok = before->check_plan(job->tree, job->plan); !ok) return tl::unexpected(ok.error());
   }
   if (auto ok = check_schedule(job->plan.optimizer, options.total_steps); !ok) {
     return tl::unexpected(ok.error());
   }
   options.device_memory = device_memory_;
+  if (before && !before->has_run()) {
+    auto known = of_this_run(*before, *job, options);
+    if (!known) return tl::unexpected(known.error());
+    before = std::move(*known);
+  }
   auto data = load_data(*job, before);
   if (!data) return tl::unexpected(data.error());
   options.resume = before;
@@ -292,6 +337,12 @@ Result<Inputs> Train::load_inputs(const DeviceTraits& own_device) const {
   options.hang_timeout = Nanoseconds(static_cast<std::int64_t>(hang_timeout_ * 1e9));
   options.save = save_;
   options.save_every = save_every_;
+  for (const auto format : executor::kCheckpointFormats) {
+    if (save_format_ == name(format)) options.save_format = format;
+  }
+  if (auto ok = check_format(options.save_format, job->model, job->tree); !ok) {
+    return tl::unexpected(ok.error());
+  }
   if (keep_ > 0) options.keep = keep_;
   options.log = log_;
   options.most_skipped = most_skipped_;
@@ -523,8 +574,17 @@ void Train::add_to(Options& options) {
                   "checkpoint to continue from, or the newest of a folder of them, with its plan, "
                   "data and seed where these are not "
                   "given"});
+  options.whole_number("--resume-step", resume_step_, {1, INT64_MAX},
+                       {"STEP",
+                        "the step that a checkpoint to resume is of, where another program has "
+                        "written it and no optimizer state says it"});
   options.folder("--save", save_,
                  {"DIR", "write a checkpoint at the end, also of a run that a signal ends"});
+  options.choice("--save-format", save_format_, {"native", "dcp", "hf", "torchtitan"},
+                 {"FORMAT",
+                  "of checkpoints: native; dcp, PyTorch's, with transformers' names; hf, a Hugging "
+                  "Face folder that can be resumed; torchtitan, PyTorch's for its trainer",
+                  false, "native"});
   options.whole_number("--save-every", save_every_, {1, INT64_MAX},
                        {"STEPS",
                         "write a checkpoint every STEPS steps as well, while training goes on: to "

@@ -82,7 +82,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
 
     {"executor/device", {"models/program"}},
     {"executor/communication", {"executor/device", "models/program"}},
-    {"executor/data", {"executor/device", "models/program"}},
+    {"executor/data", {"executor/device", "traces/snapshot/pickle", "models/program"}},
     {"executor/cpu", {"executor/cpu/simd", "models/program"}},
     {"executor/cpu/simd", {"executor/device", "models/base"}},
     {"executor/cuda", {"executor/cuda/communication", "models/program", "models/sharding"}},

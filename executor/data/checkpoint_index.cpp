@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "executor/data/checkpoint_contents.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/json_limits.hpp"
 #include "models/base/json_text.hpp"
@@ -164,26 +165,10 @@ Result<std::vector<CheckpointParameter>> parse_parameters(const json& list,
   return parameters;
 }
 
-// Whether the parts, which are slices of whole rows or of whole columns, cover a parameter once.
 bool is_covered(const CheckpointParameter& p) {
-  auto parts = p.parts;
-  std::sort(parts.begin(), parts.end(), [](const CheckpointPart& a, const CheckpointPart& b) {
-    return std::pair(a.region.first_row, a.region.first_column) <
-           std::pair(b.region.first_row, b.region.first_column);
-  });
-  std::int64_t row = 0, column = 0;
-  for (const auto& [file, region] : parts) {
-    const bool whole_rows = region.first_column == 0 && region.columns == p.columns;
-    const bool whole_columns = region.first_row == 0 && region.rows == p.rows;
-    if (whole_rows && region.first_row == row && column == 0) {
-      row += region.rows;
-    } else if (whole_columns && region.first_column == column && row == 0) {
-      column += region.columns;
-    } else {
-      return false;
-    }
-  }
-  return row == p.rows || column == p.columns;
+  std::vector<Region> regions;
+  for (const auto& part : p.parts) regions.push_back(part.region);
+  return cover_once(std::move(regions), p.rows, p.columns);
 }
 
 }  // namespace
@@ -192,24 +177,25 @@ std::string to_json(const CheckpointIndex& index) {
   const RunState& state = index.state;
   ordered_json parameters = ordered_json::array();
   for (const auto& parameter : index.parameters) parameters.push_back(parameter_json(parameter));
-  const ordered_json object = {{"format", kFormat},
-                               {"version", kVersion},
-                               {"step", state.step},
-                               {"total_steps", state.total_steps},
-                               {"seed", state.seed},
-                               {"shuffled", state.is_shuffled},
-                               {"skipped_steps", state.skipped},
-                               {"samples", state.samples},
-                               {"ranks", state.ranks},
-                               {"nodes", state.nodes},
-                               {"data", state.data.path},
-                               {"data_tokens", state.data.tokens},
-                               {"data_fingerprint", state.data.fingerprint},
-                               {"data_type", state.data.type},
-                               {"plan", state.plan},
-                               {"model", state.model},
-                               {"files", index.files},
-                               {"parameters", std::move(parameters)}};
+  ordered_json object = {{"format", kFormat},
+                         {"version", kVersion},
+                         {"step", state.step},
+                         {"total_steps", state.total_steps},
+                         {"seed", state.seed},
+                         {"shuffled", state.is_shuffled},
+                         {"skipped_steps", state.skipped},
+                         {"samples", state.samples},
+                         {"ranks", state.ranks},
+                         {"nodes", state.nodes},
+                         {"data", state.data.path},
+                         {"data_tokens", state.data.tokens},
+                         {"data_fingerprint", state.data.fingerprint},
+                         {"data_type", state.data.type},
+                         {"plan", state.plan},
+                         {"model", state.model}};
+  if (index.format != CheckpointFormat::native) object["tensors"] = name(index.format);
+  object["files"] = index.files;
+  object["parameters"] = std::move(parameters);
   return json_text(object, 1) + "\n";
 }
 
@@ -245,6 +231,15 @@ Result<CheckpointIndex> parse_checkpoint_index(std::span<const std::byte> text,
   index.state.plan = reader.text("plan");
   index.state.model = reader.text("model");
   index.files = reader.small("files");
+  if (object.contains("tensors")) {
+    const std::string named = reader.text("tensors");
+    const auto format = std::ranges::find(kCheckpointFormats, named,
+                                          [](CheckpointFormat known) { return name(known); });
+    if (format == kCheckpointFormats.end()) {
+      return fail(file, "tensors", "is " + named + "; expected a format that is known here");
+    }
+    index.format = *format;
+  }
   const auto& list = reader.member("parameters", json::value_t::array);
   if (reader.bad()) return fail(file, *reader.bad(), "is missing or damaged");
   auto parameters = parse_parameters(list, file);

@@ -1,7 +1,8 @@
 // What a checkpoint's index.json contains: the state of the run, and for every parameter its shape, the
-// dtype of each of its values, and which file holds which part of it.
+// dtype of each of its values, and which file holds which part of it. The
+// parts are those in shard files; a checkpoint that is not native says what it is, and lists those alone.
 //
-//   {"format": "foreshard-checkpoint", "version": 1, "step": 40, ..., "files": 2,
+//   {"format": "foreshard-checkpoint", "version": 1, "step": 40, ..., "tensors": "hf", "files": 2,
 //    "parameters": [{"name": "model.norm.weight", "shape": [96, 1],
 //                    "values": {"parameter": "F32", "exp_avg": "F32", "exp_avg_sq": "F32"},
 //                    "parts": [{"file": 0, "rows": [0, 48], "columns": [0, 1]}, ...]}]}
@@ -35,6 +36,7 @@ struct CheckpointParameter {
 
 struct CheckpointIndex {
   RunState state;
+  CheckpointFormat format = CheckpointFormat::native;
   int files = 0;
   std::vector<CheckpointParameter> parameters;
 };

@@ -77,6 +77,12 @@ Result<void> describe_weights(const std::string& folder, const LlamaConfig& conf
   return write_atomically(folder + "/" + kIndex, json_text(index, 2) + "\n");
 }
 
+bool holds_weights(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(folder + "/" + kIndex, error) ||
+         fs::exists(folder + "/model.safetensors", error);
+}
+
 bool names_model_folder(const std::string& path) {
   return !path.empty() && !fs::path(plain_path(path)).has_extension() && !is_written_through(path);
 }

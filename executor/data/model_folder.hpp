@@ -37,6 +37,9 @@ Result<void> describe_weights(const std::string& folder, const LlamaConfig& conf
                               const ModuleTree& tree, DType type,
                               const std::vector<WeightFile>& files);
 
+// Whether a folder has weights under such names.
+bool holds_weights(const std::string& folder);
+
 // Whether `path` is to be such a folder: it has no suffix, and is no device.
 bool names_model_folder(const std::string& path);
 

@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "executor/data/checkpoint_index.hpp"
+#include "executor/data/replace_folder.hpp"
 #include "models/base/atomic_file.hpp"
 
 namespace foreshard::executor {

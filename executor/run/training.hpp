@@ -49,6 +49,7 @@ struct TrainingOptions {
   // Steps after which a checkpoint is written to save/step-<n>; 0: to `save` itself, at the end alone.
   std::int64_t save_every = 0;
   std::int64_t keep = 2;  // of these checkpoints, the newest
+  CheckpointFormat save_format = CheckpointFormat::native;
   std::string log;        // path of the steps' lines (step_log.hpp); empty: not wanted
   std::string command;    // for the trace
   bool poisons = false;

@@ -17,7 +17,8 @@ std::vector<std::string> with_model(std::vector<std::string> words) {
 
 TEST(FitObserved, PredictsTheThroughputThatItWasGiven) {
   const Workplace place;
-  place.write("plan.toml", "operators = \"foreshard\"\n[batch]\nmicro_batch = 4\nsequence = 4096\n");
+  place.write("plan.toml",
+              "operators = \"foreshard\"\n[batch]\nmicro_batch = 4\nsequence = 4096\n");
   const auto predict = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"predict", "--plan", "plan.toml"});
     return place.run_json(with_model(more));
@@ -43,7 +44,8 @@ TEST(FitObserved, PredictsTheThroughputThatItWasGiven) {
 // that no rates of the machine come near is refused.
 TEST(FitObserved, DoubtsAFigureThatTheMachineHardlyReaches) {
   const Workplace place;
-  place.write("plan.toml", "operators = \"foreshard\"\n[batch]\nmicro_batch = 4\nsequence = 4096\n");
+  place.write("plan.toml",
+              "operators = \"foreshard\"\n[batch]\nmicro_batch = 4\nsequence = 4096\n");
   const auto fit = [&](const std::string& figure) {
     return place.run({"fit", "--machine", "h100-sxm", "--observed",
                       "llama-3.2-1b@8x1:plan.toml=" + figure, "-o", "costs.json"});
@@ -67,7 +69,8 @@ TEST(FitObserved, DoubtsAFigureThatTheMachineHardlyReaches) {
 
 TEST(FitObserved, SaysHowFarAFigureIsFromWhatTheMachineTakes) {
   const Workplace place;
-  place.write("plan.toml", "operators = \"foreshard\"\n[batch]\nmicro_batch = 4\nsequence = 4096\n");
+  place.write("plan.toml",
+              "operators = \"foreshard\"\n[batch]\nmicro_batch = 4\nsequence = 4096\n");
   const double of_all =
       place.run_json(with_model({"predict", "--plan", "plan.toml", "--machine", "h100-sxm"}))
           .at("tokens_per_s");
@@ -82,7 +85,8 @@ TEST(FitObserved, SaysHowFarAFigureIsFromWhatTheMachineTakes) {
 
 TEST(FitObserved, WarnsOfARunThatWouldNotHaveFitted) {
   const Workplace place;
-  place.write("plan.toml", "operators = \"foreshard\"\n[batch]\nmicro_batch = 64\nsequence = 8192\n");
+  place.write("plan.toml",
+              "operators = \"foreshard\"\n[batch]\nmicro_batch = 64\nsequence = 8192\n");
   const Outcome fitted = place.run({"fit", "--machine", "l4", "--observed",
                                     "llama-3.2-1b@8x1:plan.toml=20000", "-o", "costs.json"});
   EXPECT_NE(fitted.err.find("does not fit"), std::string::npos) << fitted.err;

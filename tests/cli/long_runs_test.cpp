@@ -120,6 +120,57 @@ TEST_F(LongRun, RefusesWhatCannotBeContinued) {
   EXPECT_NE(complaint({"--steps", "4"}).find("(2001, then 4001)"), std::string::npos);
 }
 
+// Bit by bit on as many ranks, and on others from the same bits, whatever the format.
+TEST_F(LongRun, GoesOnFromEveryFormat) {
+  for (const std::string storage : {"fp32", "bf16"}) {
+    place.write("plan.toml", "[batch]\nmicro_batch = 1\nsequence = 16\n[precision]\nstorage = \"" +
+                                 storage + "\"\nparam = \"" + storage + "\"\noptimizer_state = \"" +
+                                 storage + "\"\n");
+    const json whole = place.run_json(first({"--steps", "6"}));
+    json on_three;
+    for (const std::string format : {"native", "dcp", "hf", "torchtitan"}) {
+      std::filesystem::remove_all(place.path("saved"));
+      place.run_json(first({"--steps", "5", "--save", "saved", "--save-every", "2", "--keep", "2",
+                            "--save-format", format}));
+      EXPECT_EQ(steps_in("saved"), (std::vector{4, 5})) << format;
+      expect_equal(place.run_json(resumed({"--steps", "6"})), whole);
+      json rest = place.run_json(resumed({"--steps", "6"}, 3));
+      if (on_three.is_null()) on_three = rest;
+      expect_equal(rest, on_three);
+    }
+  }
+  std::filesystem::rename(place.path("saved/step-5/index.json"), place.path("index.json"));
+  const Outcome foreign = place.run({"train", "--model", "model", "--ranks", "2", "--resume",
+                                     "saved/step-5", "--steps", "6", "--data", "tokens.bin"});
+  EXPECT_EQ(foreign.status, 2);
+  EXPECT_NE(foreign.err.find("--plan"), std::string::npos) << foreign.err;
+  // The step is AdamW's, and the position in the data that of as many steps of the plan.
+  const Outcome known =
+      place.run(first({"--resume", "saved/step-5", "--steps", "6", "--json", "rest.json"}));
+  EXPECT_EQ(known.status, 0) << known.err;
+  expect_equal(json::parse(place.read("rest.json")), place.run_json(first({"--steps", "6"})));
+}
+
+TEST_F(LongRun, NamesWhatAFormatCannotHold) {
+  auto model = small_llama();
+  model["attention_bias"] = true;
+  place.write("model/config.json", model.dump());
+  const auto save = [](const std::string& format) {
+    return Arguments{"--steps", "1", "--save", "saved", "--save-format", format};
+  };
+  const Outcome refused = place.run(first(save("torchtitan")));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("q_proj.bias"), std::string::npos) << refused.err;
+  EXPECT_EQ(place.run(first(save("dcp"))).status, 0);
+  const Outcome said = place.run(resumed({"--steps", "2", "--resume-step", "1"}));
+  EXPECT_EQ(said.status, 2);
+  EXPECT_NE(said.err.find("--resume-step"), std::string::npos) << said.err;
+  place.run_json(first({"--steps", "1", "--export-weights", "exported"}));
+  const Outcome weights = place.run(first({"--steps", "2", "--resume", "exported"}));
+  EXPECT_EQ(weights.status, 2);
+  EXPECT_NE(weights.err.find("--init"), std::string::npos) << weights.err;
+}
+
 // Two samples of 16 a rank and step: 32 tokens a step, so that 96 are read after three.
 TEST_F(LongRun, GoesOnInTheOrderOfItsCheckpoint) {
   const json whole = place.run_json(first({"--steps", "6", "--shuffle"}));

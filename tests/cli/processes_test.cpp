@@ -250,6 +250,16 @@ TEST_F(Processes, ExportTheSameBytes) {
     EXPECT_GT(expected.size(), 10'000U);
     EXPECT_TRUE(place.read("processes" + what) == expected) << what;
   }
+  const nlohmann::json whole = place.run_json(job("train", 4, {"--steps", "3"}));
+  for (const std::string format : {"native", "dcp", "hf", "torchtitan"}) {
+    const Outcome saved =
+        place.run_processes(4, job("train", 4,
+                                   {"--steps", "2", "--comm", "mpi", "--save", format,
+                                    "--save-every", "1", "--save-format", format}));
+    EXPECT_EQ(saved.status, 0) << saved.err;
+    const auto rest = place.run_json(job("train", 4, {"--steps", "3", "--resume", format}));
+    EXPECT_EQ(rest["steps"][0].at("loss"), whole["steps"][2].at("loss")) << format;
+  }
   const Outcome folder = place.run_processes(
       4, job("train", 4, {"--steps", "2", "--comm", "mpi", "--export-weights", "folder"}));
   EXPECT_EQ(folder.status, 0) << folder.err;

@@ -67,7 +67,8 @@ class CheckpointTest : public ::testing::Test {
           shards.push_back({shard, state, DType::bf16, std::as_bytes(std::span(averages.back()))});
         }
       }
-      const auto done = write_checkpoint_shard(path_, tree_, rank, ranks, shards);
+      const auto done =
+          write_checkpoint_shard(path_, format_, {config_, tree_, rank, ranks, shards});
       ASSERT_TRUE(done) << done.error().text();
     }
   }
@@ -76,7 +77,7 @@ class CheckpointTest : public ::testing::Test {
     const auto begun = begin_checkpoint(path_);
     ASSERT_TRUE(begun) << begun.error().text();
     write_shards(step, ranks, dim);
-    const auto done = commit_checkpoint(path_, state_of(config_, step, ranks));
+    const auto done = commit_checkpoint(path_, format_, state_of(config_, step, ranks));
     ASSERT_TRUE(done) << done.error().text();
   }
 
@@ -116,6 +117,7 @@ class CheckpointTest : public ::testing::Test {
 
   LlamaConfig config_ = small_config();
   ModuleTree tree_ = llama_modules(config_);
+  CheckpointFormat format_ = CheckpointFormat::native;
   TemporaryFolder folder_;
   std::string path_ = folder_.path("check point");
 };
@@ -168,11 +170,12 @@ TEST_F(CheckpointTest, IsOfOneOptimizerAndItsDtypes) {
   ASSERT_TRUE(checkpoint);
   Plan plan;
   plan.precision.optimizer_state = DType::bf16;
-  EXPECT_TRUE(checkpoint->check_plan(plan)) << checkpoint->check_plan(plan).error().text();
+  EXPECT_TRUE(checkpoint->check_plan(tree_, plan))
+      << checkpoint->check_plan(tree_, plan).error().text();
   const auto complaint = [&](auto change) {
     Plan other = plan;
     change(other);
-    const auto checked = checkpoint->check_plan(other);
+    const auto checked = checkpoint->check_plan(tree_, other);
     return checked ? std::string() : checked.error().text();
   };
   using testing::HasSubstr;
@@ -267,7 +270,7 @@ TEST_F(CheckpointTest, RefusesToCommitWithAShardMissing) {
   write_shards(6, 3);
   const auto missing = path_ + ".foreshard-writing/shard-00001-of-00003.safetensors";
   std::filesystem::remove(missing);
-  const auto done = commit_checkpoint(path_, state_of(config_, 6, 3));
+  const auto done = commit_checkpoint(path_, format_, state_of(config_, 6, 3));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().file, missing);
   EXPECT_EQ(readable_step(), 5);
@@ -355,9 +358,13 @@ TEST_F(CheckpointTest, AValueThatIsMissingIsNamed) {
   const std::vector<std::uint32_t> zeros(static_cast<std::size_t>(shard.padded));
   ASSERT_TRUE(begin_checkpoint(path_));
   ASSERT_TRUE(write_checkpoint_shard(
-      path_, tree_, 0, 1,
-      {{shard, ValueRole::parameter, DType::fp32, std::as_bytes(std::span(zeros))}}));
-  ASSERT_TRUE(commit_checkpoint(path_, state_of(config_, 1, 1)));
+      path_, format_,
+      {config_,
+       tree_,
+       0,
+       1,
+       {{shard, ValueRole::parameter, DType::fp32, std::as_bytes(std::span(zeros))}}}));
+  ASSERT_TRUE(commit_checkpoint(path_, format_, state_of(config_, 1, 1)));
   std::vector<std::uint32_t> out(zeros.size());
   const auto read = Checkpoint::open(path_).value().read(tree_, shard, ValueRole::exp_avg,
                                                          DType::fp32, shard.padded, out.data());

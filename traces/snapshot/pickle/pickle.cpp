@@ -31,8 +31,8 @@ namespace {
 class PickleReader : PickleStack {
  public:
   PickleReader(std::string_view bytes, const std::string& file,
-               const std::function<bool(std::size_t byte)>& at)
-      : PickleStack(bytes.size()), input_(bytes), file_(file), at_(at) {}
+               const std::function<bool(std::size_t byte)>& at, PickleObjects objects)
+      : PickleStack(bytes.size()), input_(bytes), file_(file), at_(at), objects_(objects) {}
 
   Result<Pickle> run() {
     while (problem().empty() && !stopped_ && !input_.ended_early()) {
@@ -164,7 +164,8 @@ class PickleReader : PickleStack {
         if (const auto n = input_.number(4)) recall(*n);
         break;
       default:
-        if (!push_scalar(opcode) && !build_container(opcode)) reject(opcode);
+        if (push_scalar(opcode) || build_container(opcode)) break;
+        if (objects_ == PickleObjects::refused || !build_object(opcode)) reject(opcode);
     }
   }
 
@@ -248,6 +249,30 @@ class PickleReader : PickleStack {
     return true;
   }
 
+  bool build_object(unsigned char opcode) {
+    switch (opcode) {
+      case 'c': {
+        const auto module = input_.line();
+        const auto name = input_.line();
+        if (module && name) push_global(*module, *name);
+        break;
+      }
+      case 0x93: pop_global(); break;  // STACK_GLOBAL
+      case 'R':
+      case 0x81:  // NEWOBJ
+        if (has(2)) make(PickleType::object, size() - 2);
+        break;
+      case 'b':
+        if (has(2)) fill_below(size() - 1, PickleType::object);
+        break;
+      case 'Q':
+        if (has(1)) make(PickleType::object, size() - 1);
+        break;
+      default: return false;
+    }
+    return true;
+  }
+
   void reject(unsigned char opcode) {
     const std::string code = "0x" + hexadecimal(opcode, 2);
     if (const char* name = forbidden_opcode(opcode)) {
@@ -262,6 +287,7 @@ class PickleReader : PickleStack {
 
   const std::string& file_;
   const std::function<bool(std::size_t byte)>& at_;
+  const PickleObjects objects_;
   std::size_t opcode_at_ = 0, told_at_ = 0;
   bool stopped_ = false;
 };
@@ -269,8 +295,8 @@ class PickleReader : PickleStack {
 }  // namespace
 
 Result<Pickle> read_pickle(std::string_view bytes, const std::string& file,
-                           const std::function<bool(std::size_t byte)>& at) {
-  return PickleReader(bytes, file, at).run();
+                           const std::function<bool(std::size_t byte)>& at, PickleObjects objects) {
+  return PickleReader(bytes, file, at, objects).run();
 }
 
 }  // namespace foreshard::traces

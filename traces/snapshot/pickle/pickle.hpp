@@ -1,6 +1,7 @@
 // Reads Python pickles that hold plain data: None, bool, int, float, str, bytes, list, tuple, dict.
 // Protocols 0 to 5. Nothing is ever imported or called: at an opcode that would (GLOBAL, REDUCE,
 // BUILD, ...) reading ends, as it does at one that makes no sense or at the end of a file cut short.
+// Where objects are asked for they are data too: what would be called, by its name, and with what.
 //
 // Values lie flat in one arena and name one another by number; what the pickle shares through its
 // memo is shared here. So a cycle or a deep nest costs nothing to hold, but whoever walks the values
@@ -28,9 +29,12 @@ enum class PickleType : std::uint8_t {
   large_integer,  // beyond 64 bits; its value is not kept
   real,
   text,
+  global,  // what Python would import: its text is "module name"
   list,
   tuple,
-  dict
+  dict,
+  object  // of a callable, its arguments, and the states that it would be given afterwards; of one
+          // entry: what the storage of a tensor is referred to by
 };
 
 class PickleValues {
@@ -85,6 +89,9 @@ class PickleValues {
 
  private:
   friend class PickleStack;
+  struct List {
+    std::uint32_t first, last;  // entries
+  };
   struct Value {
     PickleType type = PickleType::none;
     std::uint32_t count = 0;  // entries, or bytes of text
@@ -92,9 +99,7 @@ class PickleValues {
       std::int64_t integer = 0;
       double real;
       const char* text;
-      struct {
-        std::uint32_t first, last;
-      } list;
+      List list;
     };
   };
 
@@ -118,7 +123,9 @@ struct Pickle {
 // Text stays in `bytes`, which must live as long as the values. An error, which names `file`, is
 // only what holds no value at all. `at` receives the byte reached, now and then; where it returns
 // false, the pickle ends there.
+enum class PickleObjects : std::uint8_t { refused, named };
 Result<Pickle> read_pickle(std::string_view bytes, const std::string& file,
-                           const std::function<bool(std::size_t byte)>& at = {});
+                           const std::function<bool(std::size_t byte)>& at = {},
+                           PickleObjects objects = PickleObjects::refused);
 
 }  // namespace foreshard::traces

@@ -179,6 +179,21 @@ void PickleStack::push_decoded(std::string text) {
   push_text(values_.decoded_.back());
 }
 
+void PickleStack::push_global(std::string_view module, std::string_view name) {
+  push_decoded(std::string(module) + " " + std::string(name));
+  if (problem_.empty()) values_.values_.back().type = PickleType::global;
+}
+
+void PickleStack::pop_global() {
+  if (!has(2)) return;
+  const PickleId module = stack_[stack_.size() - 2], name = stack_.back();
+  if (!values_.is(module, PickleType::text) || !values_.is(name, PickleType::text)) {
+    return wrong("the name of a class is no text; expected a module and a name");
+  }
+  stack_.resize(stack_.size() - 2);
+  push_global(values_.text(module), values_.text(name));
+}
+
 void PickleStack::check_size() {
   if (stack_.size() > most_entries_ || marks_.size() > kMaxMarks) {
     wrong("too many values on the stack; expected them in lists");

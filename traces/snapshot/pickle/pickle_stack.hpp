@@ -27,6 +27,8 @@ class PickleStack {
   void push_real(double real);
   void push_text(std::string_view text);  // of the input
   void push_decoded(std::string text);
+  void push_global(std::string_view module, std::string_view name);
+  void pop_global();  // of the two texts on top
   void duplicate() { stack_.push_back(stack_.back()); }
 
   std::size_t size() const { return stack_.size(); }
