@@ -150,7 +150,7 @@ std::string StoredZipWriter::finish() {
     put(end, kUtf8Names, 2), put(end, 0, 6), put(end, e.checksum, 4);
     put(end, std::min(e.size, kIn64), 4), put(end, std::min(e.size, kIn64), 4);
     put(end, e.name.size(), 2), put(end, length == 0 ? 0 : length + 4, 2);
-    put(end, 0, 10);  // no comment, first disk, no attributes
+    end.append(10, '\0');  // no comment, first disk, no attributes
     put(end, std::min(e.offset, kIn64), 4);
     end += e.name;
     if (length > 0) put(end, kZip64Field, 2), put(end, length, 2), end += extra;
