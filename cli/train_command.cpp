@@ -577,7 +577,8 @@ void Train::add_to(Options& options) {
   options.whole_number("--resume-step", resume_step_, {1, INT64_MAX},
                        {"STEP",
                         "the step that a checkpoint to resume is of, where another program has "
-                        "written it and no optimizer state says it"});
+                        "written it and no optimizer state says it",
+                        false, "the checkpoint's"});
   options.folder("--save", save_,
                  {"DIR", "write a checkpoint at the end, also of a run that a signal ends"});
   options.choice("--save-format", save_format_, {"native", "dcp", "hf", "torchtitan"},
