@@ -32,6 +32,29 @@ std::vector<PickleId> items(const Pickle& pickle, PickleId list) {
   return found;
 }
 
+TEST(PickleTest, NamesObjectsWhereTheyAreAskedForAndCallsNothing) {
+  // os.system("true"), an object of a class with a state, and a storage referred to by ("x",).
+  const std::string bytes =
+      "\x80\x02(cos\nsystem\nX\x04\x00\x00\x00true\x85R"
+      "X\x01\x00\x00\x00mX\x01\x00\x00\x00n\x93)\x81}b"
+      "X\x01\x00\x00\x00x\x85Qt."s;
+  EXPECT_NE(complaint(bytes).find("GLOBAL"), std::string::npos);
+  const auto pickle = read_pickle(bytes, "x.pickle", {}, PickleObjects::named);
+  ASSERT_TRUE(pickle) << pickle.error().text();
+  ASSERT_FALSE(pickle->damage) << pickle->damage->problem;
+  const auto found = items(*pickle, pickle->root);
+  ASSERT_EQ(found.size(), 3u);
+  const auto& values = pickle->values;
+  const auto call = items(*pickle, found[0]), object = items(*pickle, found[1]);
+  ASSERT_EQ(call.size(), 2u);
+  EXPECT_TRUE(values.is(call[0], PickleType::global));
+  EXPECT_EQ(values.text(call[0]), "os system");
+  ASSERT_EQ(object.size(), 3u);
+  EXPECT_EQ(values.text(object[0]), "m n");
+  EXPECT_TRUE(values.is(object[2], PickleType::dict));
+  EXPECT_EQ(items(*pickle, found[2]).size(), 1u);
+}
+
 TEST(PickleTest, ReadsNumbersOfEveryKind) {
   const std::string bytes =
       "\x80\x04]("
