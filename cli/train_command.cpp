@@ -547,14 +547,16 @@ void Train::add_to(Options& options) {
   options.flag("--tune", tunes_,
                "time the first kernels that cuBLASLt offers for a matrix product, and take the "
                "quickest (with --device cuda)");
-  options.input(
-      "--data", data_,
-      {"FILE",
-       "training tokens: .npy, .bin (uint16 or uint32, also with llm.c's header) or .txt (bytes)",
-       false, "the checkpoint's, else a short text that is built in"});
+  options.input("--data", data_,
+                {"FILE",
+                 "training tokens: .npy, .bin (uint16 or uint32, also with llm.c's header), "
+                 "datatrove's .ds or "
+                 ".txt (bytes); a folder of such files, or a pattern in quotes, stands for all of "
+                 "them in order",
+                 false, "the checkpoint's, else a short text that is built in"});
   options.choice("--data-type", data_type_, {"uint16", "uint32"},
-                 {"TYPE", "how wide the tokens of a .bin file without a header are", false,
-                  "uint16, or uint32 for a vocabulary of more than 65536"});
+                 {"TYPE", "how wide the tokens of a .bin or .ds file that does not say it are",
+                  false, "uint16, or uint32 for a vocabulary of more than 65536"});
   options.flag("--shuffle", shuffles_,
                "read the samples of each epoch in an order of its own, which the seed decides; a "
                "resumed run goes on with it");

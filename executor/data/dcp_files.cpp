@@ -31,6 +31,7 @@ class ArchiveFile {
   static Result<ArchiveFile> create(const std::string& folder, std::string name) {
     auto file = AtomicFile::create(folder + "/" + name);
     if (!file) return tl::unexpected(file.error());
+    file->pass_by_cache();
     return ArchiveFile(std::move(*file), std::move(name));
   }
 

@@ -16,6 +16,7 @@
 #include "executor/data/raw_tokens.hpp"
 #include "executor/data/sample_permutation.hpp"
 #include "executor/data/shipped_text.hpp"
+#include "executor/data/token_files.hpp"
 #include "models/base/fnv_hash.hpp"
 #include "models/base/mapped_file.hpp"
 #include "models/plan/plan.hpp"
@@ -100,45 +101,66 @@ Result<SampleOrder> order_behind(const RunState& before, const TokenData& data,
 Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabulary,
                                   std::int64_t sequence, std::int64_t samples_needed,
                                   std::optional<TokenType> asked) {
-  const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension != ".npy" && extension != ".bin" && extension != ".txt") {
-    return fail(path, "", "has an unknown format; expected a .npy, .bin or .txt file");
-  }
-  constexpr const char* kExpected = "tokens (.npy, .bin or .txt)";
-  const auto mapped = MappedFile::open(path, kExpected);
-  if (!mapped) return tl::unexpected(mapped.error());
-  auto file = InputFile::open_regular(path, kExpected);
-  if (!file) return tl::unexpected(file.error());
-
+  const auto files = token_files(path);
+  if (!files) return tl::unexpected(files.error());
   TokenData data;
-  data.file_ = std::make_shared<const InputFile>(std::move(*file));
   data.name_ = path;
   data.path_ = std::filesystem::absolute(path).lexically_normal().string();
   data.vocabulary_ = vocabulary;
   data.sequence_ = sequence;
-  const auto bytes = mapped->bytes();
   if (asked) data.type_said_ = name(*asked);
-  if (extension != ".bin" && asked) {
-    return fail(path, "--data-type", "is for .bin files; expected none with " + extension);
+  for (const std::string& file : *files) {
+    if (auto ok = data.add(file, asked); !ok) return tl::unexpected(ok.error());
   }
+  return finish(std::move(data), samples_needed);
+}
+
+Result<void> TokenData::add(const std::string& path, std::optional<TokenType> asked) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  const auto mapped = MappedFile::open(path, kTokenFiles);
+  if (!mapped) return tl::unexpected(mapped.error());
+  auto file = InputFile::open_regular(path, kTokenFiles);
+  if (!file) return tl::unexpected(file.error());
+  const bool is_raw = extension == ".bin" || extension == ".ds";
+  if (!is_raw && asked) {
+    return fail(path, "--data-type", "is for .bin and .ds files; expected none with " + extension);
+  }
+  const auto bytes = mapped->bytes();
+  Part part{path, std::make_shared<const InputFile>(std::move(*file)), 0, tokens_,
+            std::ssize(bytes)};
+  TokenType type = TokenType::u8;
+  bool is_swapped = false;
   if (extension == ".npy") {
     const auto array = parse_npy(bytes, path);
     if (!array) return tl::unexpected(array.error());
-    data.type_ = array->type;
-    data.byte_swapped_ = array->byte_swapped;
-    data.tokens_ = array->length;
-    data.data_offset_ = static_cast<std::int64_t>(array->data_offset);
-  } else if (extension == ".bin") {
-    const auto raw = parse_raw_tokens(bytes, path, vocabulary, asked);
+    type = array->type;
+    is_swapped = array->byte_swapped;
+    part.count = array->length;
+    part.offset = static_cast<std::int64_t>(array->data_offset);
+  } else if (is_raw) {
+    if (extension == ".ds" && !asked) {
+      const auto noted = datatrove_type(path);
+      if (!noted) return tl::unexpected(noted.error());
+      asked = *noted;
+    }
+    const auto raw = parse_raw_tokens(bytes, path, vocabulary_, asked);
     if (!raw) return tl::unexpected(raw.error());
-    data.type_ = raw->type;
-    data.byte_swapped_ = std::endian::native == std::endian::big;
-    data.tokens_ = raw->length;
-    data.data_offset_ = static_cast<std::int64_t>(raw->data_offset);
-  } else {
-    data.tokens_ = std::ssize(bytes);
+    type = raw->type;
+    is_swapped = std::endian::native == std::endian::big;
+    part.count = raw->length;
+    part.offset = static_cast<std::int64_t>(raw->data_offset);
   }
-  return finish(std::move(data), samples_needed);
+  if (!parts_.empty() && (type != type_ || is_swapped != byte_swapped_)) {
+    return fail(path, "",
+                "has tokens of " + std::string(executor::name(type)) + " and " +
+                    parts_.front().name + " of " + std::string(executor::name(type_)) +
+                    ", or in another order of bytes; expected files of one type");
+  }
+  type_ = type;
+  byte_swapped_ = is_swapped;
+  tokens_ += part.count;
+  parts_.push_back(std::move(part));
+  return {};
 }
 
 Result<TokenData> TokenData::shipped_text(std::int64_t vocabulary, std::int64_t sequence) {
@@ -178,18 +200,33 @@ Result<TokenData> TokenData::finish(TokenData data, std::int64_t samples_needed)
 }
 
 void TokenData::read(std::int64_t first, std::span<std::byte> tokens) const {
-  std::int64_t at = data_offset_ + first * item_size(type_);
-  if (!file_) {
-    std::ranges::copy(text_.subspan(static_cast<std::size_t>(at), tokens.size()), tokens.begin());
+  const std::int64_t size = item_size(type_);
+  if (parts_.empty()) {
+    std::ranges::copy(text_.subspan(static_cast<std::size_t>(first * size), tokens.size()),
+                      tokens.begin());
     return;
   }
+  auto part = std::prev(std::ranges::upper_bound(parts_, first, {}, &Part::first));
   while (!tokens.empty()) {
-    const ssize_t got = ::pread(file_->descriptor(), tokens.data(), tokens.size(), at);
+    const std::int64_t count =
+        std::min(std::ssize(tokens) / size, part->first + part->count - first);
+    const auto bytes = static_cast<std::size_t>(count * size);
+    read_part(*part, first - part->first, tokens.first(bytes));
+    tokens = tokens.subspan(bytes);
+    first += count;
+    ++part;
+  }
+}
+
+void TokenData::read_part(const Part& part, std::int64_t first, std::span<std::byte> tokens) const {
+  std::int64_t at = part.offset + first * item_size(type_);
+  while (!tokens.empty()) {
+    const ssize_t got = ::pread(part.file->descriptor(), tokens.data(), tokens.size(), at);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       const std::string why = got < 0 ? "cannot be read (" + std::string(std::strerror(errno)) + ")"
                                       : "has become shorter";
-      throw std::runtime_error(name_ + ": " + why + "; expected " + std::to_string(tokens_) +
+      throw std::runtime_error(part.name + ": " + why + "; expected " + std::to_string(part.count) +
                                " tokens as at the start");
     }
     tokens = tokens.subspan(static_cast<std::size_t>(got));

@@ -6,7 +6,7 @@
 // reads samples j = ((t-1)*A + m)*B and the B-1 after it. Shuffled, a number is a place in its epoch's own order
 // (sample_permutation.hpp), whatever the number of ranks.
 //
-// A file is read where samples are taken from it: one that has become shorter is an error that names it.
+// The list may be in several files, one behind another (token_files.hpp). A file is read where samples are taken from it: one that has become shorter is an error that names it.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "executor/data/run_state.hpp"
 #include "models/base/error.hpp"
@@ -49,8 +50,8 @@ struct BatchPosition {
 
 class TokenData {
  public:
-  // .npy (1-D, any integer dtype), .bin (raw_tokens.hpp; `asked`: its type) or .txt (each byte is a
-  // token). `samples_needed` limits how many samples are checked against the vocabulary now; 0
+  // .npy (1-D, any integer dtype), .bin or .ds (raw_tokens.hpp; `asked`: their type) or .txt (each byte is a
+  // token); of several files all are of one type. `samples_needed` limits how many samples are checked against the vocabulary now; 0
   // checks all.
   static Result<TokenData> open(const std::string& path, std::int64_t vocabulary,
                                 std::int64_t sequence, std::int64_t samples_needed = 0,
@@ -83,12 +84,20 @@ class TokenData {
   template <typename Visit>
   void in_blocks(std::int64_t first, std::int64_t count, Visit visit) const;
 
+  // Tokens [first, first + count) of the list, from `offset` on in the file.
+  struct Part {
+    std::string name;
+    std::shared_ptr<const InputFile> file;
+    std::int64_t offset = 0, first = 0, count = 0;
+  };
+  Result<void> add(const std::string& file, std::optional<TokenType> asked);
+  void read_part(const Part& part, std::int64_t first, std::span<std::byte> tokens) const;
+
   std::string name_;
-  std::string path_;                       // empty: of no file
-  std::string type_said_;                  // by whoever opened it
-  std::shared_ptr<const InputFile> file_;  // nullptr: text_
+  std::string path_;         // empty: of no file
+  std::string type_said_;    // by whoever opened it
+  std::vector<Part> parts_;  // none: text_
   std::span<const std::byte> text_;
-  std::int64_t data_offset_ = 0;
   TokenType type_ = TokenType::u8;
   bool byte_swapped_ = false;
   bool wrap_vocabulary_ = false;

@@ -188,6 +188,59 @@ TEST(Tokens, ReadTheHeaderOfLlmC) {
   EXPECT_NE(cut.error().message.find("says 31 tokens, but 30 follow"), std::string::npos);
 }
 
+// One list, wherever a sample begins; files of no tokens count for nothing.
+TEST(Tokens, OfSeveralFilesFollowEachOther) {
+  TemporaryFolder folder;
+  const auto all = counting<std::uint16_t>(100);
+  const auto whole = folder.write("whole.bin", raw(all));
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return raw(std::vector<std::uint16_t>(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          all.begin() + static_cast<std::ptrdiff_t>(end)));
+  };
+  std::filesystem::create_directory(folder.path("set"));
+  folder.write("set/000_tokens.ds", part(0, 37));
+  folder.write("set/000_tokens.ds.metadata", "gpt2|2\n37\n37 T");
+  folder.write("set/000_tokens.ds.index", "........");
+  folder.write("set/001_tokens.ds", "");
+  folder.write("set/002_tokens.ds", part(37, 38));
+  folder.write("set/003_tokens.ds", part(38, 100));
+  const auto truth = TokenData::open(whole, 300, 9);
+  ASSERT_TRUE(truth);
+  for (const std::string& name :
+       {folder.path("set"), folder.path("set") + "/*.ds", folder.path("set") + "/00?_tokens.ds"}) {
+    const auto data = TokenData::open(name, 300, 9);
+    ASSERT_TRUE(data) << data.error().text();
+    EXPECT_TRUE(data->identity().has_same_tokens(truth->identity()));
+    for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(data->token(i), i);
+    std::vector<std::int32_t> inputs(99), targets(99), expected(99);
+    data->fill_batch({.micro_batch = 11}, {}, inputs.data(), targets.data());
+    truth->fill_batch({.micro_batch = 11}, {}, expected.data(), targets.data());
+    EXPECT_EQ(inputs, expected);
+  }
+}
+
+TEST(Tokens, OfSeveralFilesAreOfOneType) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("set"));
+  EXPECT_NE(TokenData::open(folder.path("set"), 300, 4).error().message.find("no file of tokens"),
+            std::string::npos);
+  EXPECT_NE(TokenData::open(folder.path("*.ds"), 300, 4).error().message.find("matches no file"),
+            std::string::npos);
+  folder.write("set/a.ds", raw(counting<std::uint32_t>(20)));
+  folder.write("set/a.ds.metadata", "llama3|4\n20\n20 T");
+  const auto wide = TokenData::open(folder.path("set"), 300, 4);
+  ASSERT_TRUE(wide) << wide.error().text();
+  EXPECT_EQ(wide->tokens(), 20);
+  folder.write("set/b.txt", "abcdefgh");
+  const auto mixed = TokenData::open(folder.path("set"), 300, 4);
+  ASSERT_FALSE(mixed);
+  EXPECT_EQ(mixed.error().file, folder.path("set/b.txt"));
+  folder.write("set/a.ds.metadata", "llama3|3\n");
+  const auto odd = TokenData::open(folder.path("set"), 300, 4);
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().field, "line 1");
+}
+
 TEST(Tokens, ThatAreNoLongerThereAreAnErrorThatNamesTheFile) {
   TemporaryFolder folder;
   const auto file = folder.write("x.bin", raw(counting<std::uint16_t>(9000)));
