@@ -27,12 +27,13 @@ TEST(CudaAgreement, MemoryIsThePredictedAndNumbersAreTheCpus) {
     const Job job = drawn(drawer);
     SCOPED_TRACE(std::to_string(job.ranks) + " ranks\n" + to_toml(job.plan) + to_json(job.model));
     const TemporaryFolder folder;
-    const auto plain = run(job, on_cuda({.weights_file = folder.path("plain")}));
+    const auto plain = run(job, on_cuda({.weights_file = folder.path("plain.safetensors")}));
     expect_same_memory(predicted(job, std::nullopt, {.exports_weights = true}), plain);
     const auto poisoned =
-        run(job, on_cuda({.poisons = true, .weights_file = folder.path("poisoned")}));
+        run(job, on_cuda({.poisons = true, .weights_file = folder.path("poisoned.safetensors")}));
     expect_same_steps(plain, poisoned);
-    EXPECT_TRUE(contents(folder.path("plain")) == contents(folder.path("poisoned")))
+    EXPECT_TRUE(contents(folder.path("plain.safetensors")) ==
+                contents(folder.path("poisoned.safetensors")))
         << "the trained weights differ";
     Job on_cpu = job;
     on_cpu.own_device = on_cpu.device = {};

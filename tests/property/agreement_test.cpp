@@ -44,8 +44,9 @@ void expect_numbers_of_the_twin_without_checkpointing(const Job& job,
   Job twin = job;
   twin.plan.checkpointing = {};
   SCOPED_TRACE("against the same plan without checkpointing");
-  expect_same_steps(plain, run(twin, {.weights_file = folder.path("twin")}));
-  EXPECT_TRUE(contents(folder.path("plain")) == contents(folder.path("twin")))
+  expect_same_steps(plain, run(twin, {.weights_file = folder.path("twin.safetensors")}));
+  EXPECT_TRUE(contents(folder.path("plain.safetensors")) ==
+              contents(folder.path("twin.safetensors")))
       << "the trained weights differ";
 }
 
@@ -71,7 +72,7 @@ TEST(Agreement, PredictedPeaksAreTheRunsAndPoisonAndCheckpointingChangeNothing) 
                            .exports_weights = true,
                            .saves = drawer.chance(0.5)};
     const auto plain =
-        run(job, {.weights_file = folder.path("plain"),
+        run(job, {.weights_file = folder.path("plain.safetensors"),
                   .gradients_file = keeps.exports_gradients ? folder.path("gradients") : "",
                   .checkpoint = keeps.saves ? folder.path("checkpoint") : ""});
     expect_same_memory(predicted(job, std::nullopt, keeps), plain);
@@ -96,17 +97,18 @@ TEST(Agreement, NoDeviceChangesAnything) {
                  to_toml(job.plan) + to_json(job.model));
     const tests::TemporaryFolder folder;
     const auto prediction = predicted(job, std::nullopt, {.exports_weights = true});
-    const auto plain = run(job, {.weights_file = folder.path("plain")});
+    const auto plain = run(job, {.weights_file = folder.path("plain.safetensors")});
     const std::pair<const char*, executor::DeviceFactory> devices[] = {
         {"delaying", delaying(static_cast<unsigned>(seed))}, {"immediate", immediate}};
     for (const auto& [name, make_device] : devices) {
       SCOPED_TRACE(name);
       const auto other = run(job, {.poisons = drawer.chance(0.5),
-                                   .weights_file = folder.path("other"),
+                                   .weights_file = folder.path("other.safetensors"),
                                    .make_device = make_device});
       expect_same_memory(prediction, other);
       expect_same_steps(plain, other);
-      EXPECT_TRUE(contents(folder.path("plain")) == contents(folder.path("other")))
+      EXPECT_TRUE(contents(folder.path("plain.safetensors")) ==
+                  contents(folder.path("other.safetensors")))
           << "the trained weights differ";
     }
   }
