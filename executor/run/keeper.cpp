@@ -88,9 +88,9 @@ void Keeper::wait_for_writer(const RankRun& rank) {
 
 void Keeper::write_copies() {
   pthread_setname_np(pthread_self(), "checkpoints");
-  // It takes what training leaves of the processor; a step that waits for it leaves all.
-  constexpr int kLowest = 19;
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLowest);
+  // It takes what training leaves of the processor, and a tenth of it where other programs leave nothing.
+  constexpr int kBehindTraining = 10;
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kBehindTraining);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return is_writing_ || is_ending_; });

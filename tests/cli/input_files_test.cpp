@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         Input{"Machine", "in/m.csv", job("predict", 2, {"--machine", "in/m.csv:id"}),
               "a hardware catalogue in CSV"},
         Input{"Data", "in/d.bin", job("train", 2, {"--steps", "1", "--data", "in/d.bin"}),
-              "tokens (.npy, .bin or .txt)"},
+              "tokens (.npy, .bin, .ds or .txt)", true},
         Input{"Weights", "in/w.safetensors",
               job("train", 2, {"--steps", "1", "--init", "in/w.safetensors"}),
               "weights in safetensors", true},

@@ -260,7 +260,9 @@ TEST(SafetensorsWriter, SaysThatTheDiskIsFullOrReadOnly) {
   {
     auto writer = SafetensorsWriter::create(path, {{"a", StoredType::f32, {100000}}});
     ASSERT_TRUE(writer);
-    const auto done = writer->append(bytes_of(std::vector<float>(100000)));
+    // The first bytes may be collected before they are written.
+    auto done = writer->append(bytes_of(std::vector<float>(100000)));
+    if (done) done = writer->finish();
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().file, path);
     EXPECT_NE(done.error().message.find("No space left"), std::string::npos);

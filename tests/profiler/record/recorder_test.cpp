@@ -170,7 +170,7 @@ TEST(Recorder, TellsAtOnceThatItsFileCannotBeWritten) {
     const rlimit limit{1 << 20, 1 << 20};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     int step = 0;
-    for (; step < 20'000 && !is_told; ++step) {
+    for (; step < 100'000 && !is_told; ++step) {
       pretend(**recorder, rank, program, step);
       ::usleep(500);
     }
