@@ -186,7 +186,7 @@ Result<int> Calibrate::run() {
   };
   catch_signals();
   const auto result = simulator::calibrate(machine, options);
-  release_signals();
+  release_signals(false);
   if (!result) return complain(result.error(), kRunFailed);
   progress.at(kPercent, "");
   const auto saved = simulator::save_cost_table(result->table, costs_);

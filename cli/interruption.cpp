@@ -36,9 +36,9 @@ void catch_signals() {
   std::signal(SIGTERM, on_interrupt);
 }
 
-void release_signals() {
+void release_signals(bool was_interrupted) {
   std::signal(SIGINT, SIG_DFL);
-  if (!interrupted) std::signal(SIGTERM, SIG_DFL);
+  if (!interrupted && !was_interrupted) std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace foreshard::cli

@@ -15,7 +15,7 @@ int interrupting_signal();
 void catch_signals();
 
 // What follows a run may be ended at once, but not by the SIGTERM with which a launcher repeats what
-// has ended it.
-void release_signals();
+// has ended it, here or (`was_interrupted`) in another process of the run.
+void release_signals(bool was_interrupted);
 
 }  // namespace foreshard::cli

@@ -438,7 +438,7 @@ tl::expected<TrainingResult, int> Train::train_here(
   for (const std::string& warning : inputs.job.warnings) warn(warning);
   for (const std::string& warning : program.warnings) warn(warning);
   auto result = executor::train(inputs.job, inputs.data, inputs.weights, inputs.options);
-  release_signals();
+  release_signals(result && result->was_interrupted);
   if (!result) return tl::unexpected(complain(result.error(), kRunFailed));
   for (const std::string& warning : result->warnings) warn(warning);
   if (result->failure) {
