@@ -16,8 +16,8 @@
 namespace foreshard::executor {
 namespace {
 
-// Of all pools of the process, callers included.
-std::atomic<int> threads_of_all{0};
+// Workers of all pools of the process. Most pools of a rank, one for each stream, sleep most of the time.
+std::atomic<int> awake_workers{0};
 
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
@@ -70,11 +70,9 @@ WorkerPool::WorkerPool(int threads) {
     close();
     throw;
   }
-  threads_of_all += this->threads();
 }
 
 WorkerPool::~WorkerPool() {
-  threads_of_all -= threads();
   close();
 }
 
@@ -85,8 +83,10 @@ void WorkerPool::close() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+// Pools are taken to be of one size: for each of so many workers there is a caller.
 bool WorkerPool::waits_awake() const {
-  return threads_of_all.load(std::memory_order_relaxed) <= usable_cores();
+  const auto workers = static_cast<int>(workers_.size());
+  return awake_workers.load(std::memory_order_relaxed) * (workers + 1) <= usable_cores() * workers;
 }
 
 // A worker counts itself among the sleepers before the kernel looks at the round's number a last time, and
@@ -114,15 +114,19 @@ void WorkerPool::share(std::int64_t count, const void* context, Function functio
 }
 
 void WorkerPool::work(int thread) {
+  ++awake_workers;
   for (std::uint32_t seen = 0;;) {
     while (round_.load() == seen) {
       if (waits_awake() && changes_soon(round_, seen)) break;
-      ++asleep_;
+      ++asleep_, --awake_workers;
       sleep_while(round_, seen);
-      --asleep_;
+      --asleep_, ++awake_workers;
     }
     seen = round_.load();
-    if (is_closing_.load()) return;
+    if (is_closing_.load()) {
+      --awake_workers;
+      return;
+    }
     if (seen % 2 == 0) continue;
     inside_.fetch_add(2);
     if (round_.load() == seen) {

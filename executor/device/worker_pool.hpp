@@ -1,7 +1,7 @@
 // The threads that share one kernel's work. A stream's own thread is one of them; the others wait for the
 // next round of tasks: for some microseconds awake, as the rounds of one product follow each other at once,
-// then asleep. Where all pools of the process have more threads than it has cores, none waits awake. With
-// one thread everything runs inline.
+// then asleep. None waits awake where the workers of all pools that are awake, and those they work for,
+// are more than the process has cores. With one thread everything runs inline.
 //
 // Tasks are claimed one by one, so which thread runs a task is up to chance: results must depend on
 // the task's number alone. A task that throws ends the rest, and run() throws the first exception.
