@@ -55,8 +55,10 @@ Result<std::optional<TokenType>> datatrove_type(const std::string& file) {
   const std::string beside = file + ".metadata";
   std::ifstream in(beside);
   std::string line;
-  if (!in || !std::getline(in, line)) return std::nullopt;
-  const std::string bytes = line.substr(std::min(line.rfind('|'), line.size() - 1) + 1);
+  std::getline(in, line);
+  const std::size_t bar = line.rfind('|');
+  if (bar == std::string::npos) return std::nullopt;
+  const std::string bytes = line.substr(bar + 1);
   if (bytes == "2") return TokenType::u16;
   if (bytes == "4") return TokenType::u32;
   return fail(beside, "line 1", "does not say how long a token is; expected NAME|2 or NAME|4");

@@ -18,7 +18,7 @@ constexpr const char* kTokenFiles = "tokens (.npy, .bin, .ds or .txt)";
 Result<std::vector<std::string>> token_files(const std::string& path);
 
 // The type that datatrove has noted beside its file, in the first line of FILE.metadata ("tokenizer|bytes of
-// a token"); nothing where there is no such file. An error where it says anything but 2 or 4 bytes.
+// a token"); nothing where there is no such file, or it is an older one without the number. An error where it says anything but 2 or 4 bytes.
 Result<std::optional<TokenType>> datatrove_type(const std::string& file);
 
 }  // namespace foreshard::executor

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "executor/data/npy.hpp"
@@ -50,6 +51,14 @@ std::uint64_t element(const std::byte* data, std::int64_t index, bool swapped) {
   T value;
   std::memcpy(&value, bytes, sizeof(T));
   return static_cast<std::uint64_t>(value);
+}
+
+// All files of a list stay open: as many as the system allows, not the few that shells begin with.
+void allow_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace
@@ -109,6 +118,7 @@ Result<TokenData> TokenData::open(const std::string& path, std::int64_t vocabula
   data.vocabulary_ = vocabulary;
   data.sequence_ = sequence;
   if (asked) data.type_said_ = name(*asked);
+  if (files->size() > 1) allow_open_files();
   for (const std::string& file : *files) {
     if (auto ok = data.add(file, asked); !ok) return tl::unexpected(ok.error());
   }

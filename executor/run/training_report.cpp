@@ -138,8 +138,10 @@ std::string memory_json(const TrainingResult& result, Transport* transport) {
   if (transport != nullptr) {
     RunControl control(transport->size());
     const std::string mine = json_text(report);
-    // Ranks have about as many stretches of steps.
-    const auto all = exchange(control, *transport, mine, 2 * mine.size() + kLongestText);
+    // At most a stretch for each step, which all have done.
+    constexpr std::size_t kStretch = 256;
+    const auto all = exchange(control, *transport, mine,
+                              mine.size() + kStretch * result.steps.size() + kLongestText);
     for (int rank = 0; rank < transport->size(); ++rank) {
       if (rank == transport->rank()) continue;
       const auto theirs = ordered_json::parse(all[static_cast<std::size_t>(rank)]);

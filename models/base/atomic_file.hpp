@@ -37,7 +37,7 @@ class AtomicFile {
   const std::string& temporary() const { return temporary_; }
 
   // Before the first write, of a large file that nobody reads soon: its bytes go past the page cache, where
-  // the file system can do so, which costs the processor about a third. They are collected in pieces of 4 MiB.
+  // the file system can do so, which spares the processor a copy. They are collected in pieces of 4 MiB.
   void pass_by_cache();
 
   Result<void> write(std::span<const std::byte> bytes);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "executor/data/npy.hpp"
 #include "executor/data/shipped_text.hpp"
@@ -219,6 +220,21 @@ TEST(Tokens, OfSeveralFilesFollowEachOther) {
   }
 }
 
+TEST(Tokens, MayBeInMoreFilesThanAShellAllows) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("set"));
+  constexpr int kFiles = 200;
+  for (int i = 0; i < kFiles; ++i) folder.write("set/" + std::to_string(1000 + i) + ".txt", "ab");
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{100, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto data = TokenData::open(folder.path("set"), 256, 4);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_TRUE(data) << data.error().text();
+  EXPECT_EQ(data->tokens(), 2 * kFiles);
+}
+
 TEST(Tokens, OfSeveralFilesAreOfOneType) {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("set"));
@@ -235,6 +251,8 @@ TEST(Tokens, OfSeveralFilesAreOfOneType) {
   const auto mixed = TokenData::open(folder.path("set"), 300, 4);
   ASSERT_FALSE(mixed);
   EXPECT_EQ(mixed.error().file, folder.path("set/b.txt"));
+  folder.write("set/a.ds.metadata", "llama3\n20\n");  // as older versions wrote it
+  EXPECT_EQ(TokenData::open(folder.path("set/a.ds"), 70'000, 4)->tokens(), 20);
   folder.write("set/a.ds.metadata", "llama3|3\n");
   const auto odd = TokenData::open(folder.path("set"), 300, 4);
   ASSERT_FALSE(odd);
