@@ -16,9 +16,8 @@ namespace foreshard::cli {
 Result<executor::Checkpoint> checkpoint_to_resume(const std::string& path, std::int64_t steps,
                                                   std::int64_t step);
 
-// Warns line by line of what is asked otherwise than in the checkpoint, where that says
-// of what run it is. An error where the data file is the same
-// and its tokens are not.
+// Warns line by line of what is asked otherwise than in the checkpoint, where that says of what run it is. An
+// error where the data file is the same and its tokens are not.
 Result<void> check_continues(const executor::RunState& now, const executor::Checkpoint& checkpoint);
 
 }  // namespace foreshard::cli

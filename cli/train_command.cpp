@@ -247,8 +247,8 @@ Result<executor::TokenData> Train::load_data(
   return data;
 }
 
-// Behind its end a schedule's rate is zero, and steps would change nothing, unless the plan has a least rate. A decay whose length the plan
-// states is the plan's own affair.
+// Behind its end a schedule's rate is zero, and steps would change nothing, unless the plan has a least rate.
+// A decay whose length the plan states is the plan's own affair.
 Result<void> Train::check_schedule(const OptimizerPlan& optimizer, std::int64_t total_steps) const {
   if (optimizer.schedule == Schedule::constant || optimizer.decay_steps > 0) return {};
   if (steps_ <= total_steps) return {};

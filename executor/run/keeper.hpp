@@ -1,7 +1,7 @@
-// What a run leaves on its way: a line of its log for each step, and checkpoints every so many. A rank that has done such a step copies its
-// state to the host and goes on with the next once all of its process have; a thread of the process' own
-// writes the copies, together with the other processes. A step whose turn it is waits for the checkpoint
-// before.
+// What a run leaves on its way: a line of its log for each step, and checkpoints every so many. A rank that
+// has done such a step copies its state to the host and goes on with the next once all of its process have;
+// a thread of the process' own writes the copies, behind training in priority and together with the other
+// processes. A step whose turn it is waits for the checkpoint before.
 //
 // A checkpoint that cannot be written is noted and costs no other. One whose values are not finite replaces
 // none: the run ends then.

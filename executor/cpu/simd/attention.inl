@@ -1,5 +1,5 @@
-// Causal attention, within a window or back to the first token, in tiles, without a score matrix in memory (FlashAttention's recurrences, Dao
-// 2022 and 2023), over the products that `Products` stands for. Needs attention_products.inl.
+// Causal attention, within a window or back to the first token, in tiles, without a score matrix in memory
+// (FlashAttention's recurrences, Dao 2022 and 2023), over the products that `Products` stands for. Needs attention_products.inl.
 //
 // Scores are computed transposed, keys down and queries across: the softmax then runs along vectors
 // of neighbouring queries without horizontal sums. A tile takes `tile` queries and keys, of which each
