@@ -59,7 +59,7 @@ bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(int threads) {
+WorkerPool::WorkerPool(int threads) : threads_(std::max(threads, 1)) {
   try {
     for (int t = 1; t < threads; ++t) {
       workers_.push_back(start_thread(
@@ -85,8 +85,8 @@ void WorkerPool::close() {
 
 // Pools are taken to be of one size: for each of so many workers there is a caller.
 bool WorkerPool::waits_awake() const {
-  const auto workers = static_cast<int>(workers_.size());
-  return awake_workers.load(std::memory_order_relaxed) * (workers + 1) <= usable_cores() * workers;
+  const int awake = awake_workers.load(std::memory_order_relaxed);
+  return awake * threads_ <= usable_cores() * (threads_ - 1);
 }
 
 // A worker counts itself among the sleepers before the kernel looks at the round's number a last time, and

@@ -32,7 +32,7 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const { return threads_; }
 
   // task(i, thread) for every i in [0, count), thread below threads(); returns when all are done.
   // One caller at a time, and no nesting.
@@ -69,7 +69,8 @@ class WorkerPool {
   void claim_tasks(int thread);
   bool waits_awake() const;
 
-  std::vector<std::thread> workers_;
+  const int threads_;
+  std::vector<std::thread> workers_;  // one less
 
   // The round's, written while nobody is inside.
   const void* context_ = nullptr;
