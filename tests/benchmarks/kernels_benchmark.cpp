@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <boost/align/aligned_allocator.hpp>
 
 #include "executor/cpu/kernels.hpp"
 #include "executor/cpu/simd/bfloat16.hpp"
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::int64_t T = 512, D = 384, F = 1024, V = 4096, H = 6, d = 64;
 
-using Bytes = std::vector<std::byte>;
+// As device memory is.
+using Bytes = std::vector<std::byte, boost::alignment::aligned_allocator<std::byte, 512>>;
 
 // Operands big enough for every launch, filled so that arithmetic stays finite and normal.
 Bytes filled(DType type, std::int64_t n, float value) {

@@ -2,7 +2,7 @@
 // queries across, and what it multiplies there is one of these types: WidenedAttention and
 // WidenedGradients compute in fp32, bf16 operands being widened on the way in, so that the keys need
 // no packing and the probabilities already lie as the next product needs its left operand;
-// attention_tiles.inl does the same on tiles.
+// attention_pairs.inl and attention_tiles.inl multiply bf16 as it is.
 //
 // Each owns a stretch of the thread's stack, floats(head_dim) of it, and has `tile` queries and keys
 // loaded at a time. score() fills a panel of kTileColumns queries for the keys it sees, from a
@@ -60,16 +60,17 @@ FORESHARD_INLINE void copy_head(const T* from, Index stride, Index rows, const H
   }
 }
 
-// scores[key][query] = keys . queries of a panel for the keys [from, seen) that it sees. Zeros stand
-// around them, for a block of rows of the next product may reach past what some of its queries see.
-FORESHARD_INLINE void score_panel(const float* keys, const float* packed_queries,
-                                  const HeadSizes& sizes, Index panel, Index from, Index seen,
+// scores[key][query] = keys . queries of a panel for the keys [from, seen) that it sees, from rows of
+// `words` words, `stride` floats apart. Zeros stand around them, for a block of rows of the next product
+// may reach past what some of its queries see.
+template <class Words>
+FORESHARD_INLINE void score_panel(const float* keys, Index stride, const float* packed_queries,
+                                  Index words, Index tile, Index panel, Index from, Index seen,
                                   float* scores) {
-  const Index tile = sizes.tile;
-  multiply_block(seen - from, Index{kTileColumns}, sizes.d,
-                 StridedRows{keys + from * sizes.padded, sizes.padded, 1}, sizes.padded,
-                 packed_queries + panel * sizes.d, Index{kTileColumns},
-                 scores + from * tile + panel, tile, false);
+  multiply_block(seen - from, Index{kTileColumns}, words,
+                 Strided<Words>{keys + from * stride, stride, 1}, stride,
+                 packed_queries + panel * words, Index{kTileColumns}, scores + from * tile + panel,
+                 tile, false);
   const auto clear = [&](Index begin, Index end) {
     for (Index key = begin; key < end; ++key) {
       for (Index i = panel; i < panel + kTileColumns; i += kWidth) {
@@ -89,9 +90,19 @@ FORESHARD_INLINE void sum_over_keys(const Queries& queries, const Keys& keys, co
     const Index block = least(kTileRows, queries.count - i);
     const Index from = keys.passed(queries.first, i);
     multiply_block(block, sizes.padded, keys.visible(queries.first, i + block - 1) - from,
-                   StridedRows{weights + from * sizes.tile + i, 1, sizes.tile}, Index{1},
-                   rows + from * sizes.padded, sizes.padded, sums + i * sizes.padded, sizes.padded,
-                   accumulate);
+                   Strided<SingleElements>{weights + from * sizes.tile + i, 1, sizes.tile},
+                   Index{1}, rows + from * sizes.padded, sizes.padded, sums + i * sizes.padded,
+                   sizes.padded, accumulate);
+  }
+}
+
+FORESHARD_INLINE void rescale_rows(float* rows, const HeadSizes& sizes, Index count, Index i,
+                                   Floats factors) {
+  for (Index lane = 0; lane < kWidth && i + lane < count; ++lane) {
+    float* const row = rows + (i + lane) * sizes.padded;
+    for (Index c = 0; c < sizes.padded; c += kWidth) {
+      store(row + c, load(row + c) * factors[lane]);
+    }
   }
 }
 
@@ -123,16 +134,12 @@ struct WidenedAttention {
     copy_head(v, stride, count, sizes, value_rows);
   }
   void score(Index panel, Index from, Index seen) const {
-    score_panel(key_rows, packed_q, sizes, panel, from, seen, scores);
+    score_panel<SingleElements>(key_rows, sizes.padded, packed_q, sizes.d, sizes.tile, panel, from,
+                                seen, scores);
   }
   // Multiplies the results of queries i .. i + kWidth, as far as there are any.
   void rescale(const Queries& queries, Index i, Floats factors) const {
-    for (Index lane = 0; lane < kWidth && i + lane < queries.count; ++lane) {
-      float* row = result + (i + lane) * sizes.padded;
-      for (Index c = 0; c < sizes.padded; c += kWidth) {
-        store(row + c, load(row + c) * factors[lane]);
-      }
-    }
+    rescale_rows(result, sizes, queries.count, i, factors);
   }
   // result (+)= P' V
   void add_values(const Queries& queries, const Keys& keys, bool accumulate) const {
@@ -178,8 +185,10 @@ struct WidenedGradients {
   }
   // p = K Q', ds = V dO'
   void score(Index panel, Index from, Index seen) const {
-    score_panel(key_rows, packed_q, sizes, panel, from, seen, p);
-    score_panel(value_rows, packed_dout, sizes, panel, from, seen, ds);
+    score_panel<SingleElements>(key_rows, sizes.padded, packed_q, sizes.d, sizes.tile, panel, from,
+                                seen, p);
+    score_panel<SingleElements>(value_rows, sizes.padded, packed_dout, sizes.d, sizes.tile, panel,
+                                from, seen, ds);
   }
   // dq (+)= dS' K
   void add_query_gradients(const Queries& queries, const Keys& keys, bool accumulate) const {
@@ -195,10 +204,10 @@ struct WidenedGradients {
       const Index from = most(0, keys.first + i - queries.first);
       const Index end = keys.first + i + rows - 1 + keys.window - queries.first;
       const Index steps = most(0, least(end, queries.count) - from);
-      multiply_block(rows, sizes.d, steps, StridedRows{p + i * tile + from, tile, 1}, tile,
-                     dout_rows + from * padded, padded, dv + i * stride, stride, accumulate);
-      multiply_block(rows, sizes.d, steps, StridedRows{ds + i * tile + from, tile, 1}, tile,
-                     q_rows + from * padded, padded, dk + i * stride, stride, accumulate);
+      multiply_block(rows, sizes.d, steps, Strided<SingleElements>{p + i * tile + from, tile, 1},
+                     tile, dout_rows + from * padded, padded, dv + i * stride, stride, accumulate);
+      multiply_block(rows, sizes.d, steps, Strided<SingleElements>{ds + i * tile + from, tile, 1},
+                     tile, q_rows + from * padded, padded, dk + i * stride, stride, accumulate);
     }
   }
   // dq[query][c] in rows of `padded`.

@@ -16,7 +16,7 @@
 // Operands are copied with zeros up to whole blocks, and P and dS are zero for keys and queries that
 // do not exist: summed over, they add nothing, not even where the other side is not finite. The stack
 // takes less than for the fp32 products, but in the backward of heads of up to 32, where P and dS are
-// most of it. Needs tiles.inl.
+// most of it. Needs tiles.inl and attention_pairs.inl.
 
 // Tiles are configured as long as this lives; nothing else in the task may use them meanwhile.
 struct TilesInUse {
@@ -58,31 +58,6 @@ FORESHARD_INLINE void score_on_tiles(const float* keys, const float* queries,
   }
 }
 
-// One panel of x[key][query], rounded, in pairs of the keys from `from` on: zero behind those it sees.
-FORESHARD_INLINE void pair_keys(const float* x, Index tile, Index from, Index seen, float* pairs) {
-  for (Index key = from; key < up(seen, kTileBlock); key += 2) {
-    for (Index i = 0; i < kTileBlock; i += kWidth) {
-      const float* const low = x + key * tile + i;
-      Bits word = {};
-      if (key < seen) word = rounded_bits(load(low));
-      if (key + 1 < seen) word |= rounded_bits(load(low + tile)) << 16;
-      store(pairs + (key - from) / 2 * kTileBlock + i, reinterpret_cast<Floats>(word));
-    }
-  }
-}
-
-// One panel of x[key][query], rounded where it lies in `rows`, from `from` on: zero behind the keys it sees
-// and behind `queries` of the panel.
-FORESHARD_INLINE void round_panel(const float* x, Index tile, Index from, Index seen, Index queries,
-                                  BFloat16* rows) {
-  for (Index key = from; key < up(seen, kTileBlock); ++key) {
-    for (Index i = 0; i < kTileBlock; i += kWidth) {
-      const Index present = key < seen ? most(0, least(kWidth, queries - i)) : 0;
-      store(rows + key * tile + i, load(x + key * tile + i, present));
-    }
-  }
-}
-
 // Sums over keys turned: sums[c][query] (+)= rows[key][c]' weights[key][query]. `turned` holds rows'.
 FORESHARD_INLINE void sum_over_keys_on_tiles(const Queries& queries, const Keys& keys,
                                              const float* turned, const float* weights,
@@ -92,7 +67,7 @@ FORESHARD_INLINE void sum_over_keys_on_tiles(const Queries& queries, const Keys&
   for (Index panel = 0; panel < queries.count; panel += kTileBlock) {
     const Index seen = keys.visible(queries.first, panel + kTileBlock - 1);
     const Index from = down(keys.passed(queries.first, panel), kTileBlock);
-    pair_keys(weights + panel, tile, from, seen, pairs);
+    pair_keys(weights + panel, tile, from, seen, up(seen, kTileBlock), pairs);
     for (Index c = 0; c < sizes.d; c += kTileBlock) {
       const float* const first = turned + c * stride + from / 2;
       multiply_tiles(rows_at(first, stride, tile_words(seen - from)), pairs,
@@ -217,10 +192,9 @@ struct TileGradients {
       const Index seen = keys.visible(queries.first, panel + kTileBlock - 1);
       const Index from = down(keys.passed(queries.first, panel), kTileBlock);
       const Index left = queries.count - panel;
-      round_panel(p + panel, tile, from, seen, left,
-                  reinterpret_cast<BFloat16*>(rounded_p) + panel);
-      round_panel(ds + panel, tile, from, seen, left,
-                  reinterpret_cast<BFloat16*>(rounded_ds) + panel);
+      const Index end = up(seen, kTileBlock);
+      round_panel(p, tile, panel, from, seen, end, left, rounded_p);
+      round_panel(ds, tile, panel, from, seen, end, left, rounded_ds);
     }
     for (Index i = 0; i < keys.count; i += kTileBlock) {
       const Index rows = least(kTileBlock, keys.count - i);

@@ -17,6 +17,9 @@
 #include "executor/cpu/simd/rows.inl"
 #include "executor/cpu/simd/elements.inl"
 #include "executor/cpu/simd/attention_products.inl"
+#if defined(FORESHARD_ADD_PAIRS) || defined(FORESHARD_TILE_LOAD)
+#include "executor/cpu/simd/attention_pairs.inl"
+#endif
 #if defined(FORESHARD_TILE_LOAD)
 #include "executor/cpu/simd/attention_tiles.inl"
 #endif
@@ -39,6 +42,9 @@ using FloatsGradients = WidenedGradients<float>;
 #if defined(FORESHARD_TILE_LOAD)
 using HalvesAttention = TileAttention;
 using HalvesGradients = TileGradients;
+#elif defined(FORESHARD_ADD_PAIRS)
+using HalvesAttention = PairAttention;
+using HalvesGradients = PairGradients;
 #else
 using HalvesAttention = WidenedAttention<H>;
 using HalvesGradients = WidenedGradients<H>;

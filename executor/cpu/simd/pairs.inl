@@ -5,11 +5,7 @@
 // Needs pack.inl.
 
 #if defined(FORESHARD_ADD_PAIRS)
-struct PackedPairs {
-  const float* base;
-  explicit PackedPairs(const float* start) : base(start) {}
-  static constexpr Index offset(Index row) { return row; }
-  static constexpr Index step() { return kTileRows; }
+struct PairedElements {
   static FORESHARD_INLINE Floats spread(const float* word) {
     std::uint32_t bits;
     __builtin_memcpy(&bits, word, sizeof bits);
@@ -29,9 +25,12 @@ FORESHARD_INLINE Bits bits_of(const BFloat16* p, Index count) {
 struct PackPairs {
   using Element = BFloat16;
 #if defined(FORESHARD_ADD_PAIRS)
-  using Rows = PackedPairs;
+  using Words = PairedElements;
 #endif
   static constexpr Index kWordElements = 2;
+  static bool has_words(const MatrixProduct& p) {
+    return p.a_step == 1 && p.a_row % 2 == 0 && p.k % 2 == 0;
+  }
 
   template <int kPanel>
   static FORESHARD_INLINE void pack_panels(const BFloat16* from, Index lane_stride,
@@ -122,3 +121,14 @@ struct PackPairs {
     }
   }
 };
+
+// Rows whose elements are neighbours, with zeros behind them.
+FORESHARD_INLINE void copy_rows(const BFloat16* from, Index lane_stride, Index lanes,
+                                Index elements, float* to, Index stride) {
+  const auto bytes = static_cast<std::size_t>(elements) * sizeof(BFloat16);
+  for (Index lane = 0; lane < lanes; ++lane) {
+    float* const row = to + lane * stride;
+    __builtin_memset(row, 0, static_cast<std::size_t>(stride) * sizeof(float));
+    __builtin_memcpy(row, from + lane * lane_stride, bytes);
+  }
+}

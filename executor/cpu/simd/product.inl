@@ -4,24 +4,28 @@
 
 constexpr int kTileColumns = kTileVectors * kWidth;
 
-// How element (row, step) of `a` is found, and what one step adds to a tile. Packed: panels of
-// kTileRows rows, step by step.
+// What a step multiplies: words of one element (pairs.inl has those of two).
 struct SingleElements {
   static FORESHARD_INLINE Floats spread(const float* element) { return broadcast(*element); }
   static FORESHARD_INLINE Floats add_product(Floats sum, Floats left, Floats right) {
     return sum + left * right;
   }
 };
-struct PackedRows : SingleElements {
+
+// How word (row, step) of `a` is found, and what one step adds to a tile. Packed: panels of kTileRows
+// rows, step by step.
+template <class Words>
+struct Packed : Words {
   const float* base;
-  explicit PackedRows(const float* start) : base(start) {}
+  explicit Packed(const float* start) : base(start) {}
   static constexpr Index offset(Index row) { return row; }
   static constexpr Index step() { return kTileRows; }
 };
-struct StridedRows : SingleElements {
+template <class Words>
+struct Strided : Words {
   const float* base;
   Index row_stride, step_stride;
-  StridedRows(const float* start, Index row_distance, Index step_distance)
+  Strided(const float* start, Index row_distance, Index step_distance)
       : base(start), row_stride(row_distance), step_stride(step_distance) {}
   FORESHARD_INLINE Index offset(Index row) const { return row * row_stride; }
   FORESHARD_INLINE Index step() const { return step_stride; }
@@ -46,22 +50,25 @@ FORESHARD_INLINE void finish(const TileTarget<C>& target, Index row, Index colum
 }
 
 // One tile of kRows <= kTileRows rows and `columns` <= kTileColumns columns; b must be readable
-// over the whole width.
+// over the whole width. Structures come by reference: copied by vectors, as calls by value do, what was
+// just written word by word must be in the cache first, behind the tile before.
 template <Index kRows, class Rows, class C>
-__attribute__((noinline)) void multiply_tile(Index steps, Rows a, const float* b, Index b_step,
-                                             TileTarget<C> target, Index columns) {
+__attribute__((noinline)) void multiply_tile(Index steps, const Rows& a, const float* b,
+                                             Index b_step, const TileTarget<C>& target,
+                                             Index columns) {
   for (Index i = 0; i < kRows; ++i) __builtin_prefetch(target.c + i * target.row_stride, 1);
+  Rows rows = a;
   Floats tile[std::size_t{kRows}][kTileVectors] = {};
   for (Index s = 0; s < steps; ++s) {
     Floats right[kTileVectors];
     for (Index j = 0; j < kTileVectors; ++j) right[j] = load(b + j * kWidth);
 #pragma GCC unroll 16
     for (Index i = 0; i < kRows; ++i) {
-      const Floats left = Rows::spread(a.base + a.offset(i));
+      const Floats left = Rows::spread(rows.base + rows.offset(i));
       for (Index j = 0; j < kTileVectors; ++j)
         tile[i][j] = Rows::add_product(tile[i][j], left, right[j]);
     }
-    a.base += a.step();
+    rows.base += rows.step();
     b += b_step;
   }
   if (columns >= kTileColumns && target.bias == nullptr) {
@@ -98,7 +105,7 @@ template <class Rows, class C, int... I>
 FORESHARD_INLINE void multiply_rows(int rows, Index steps, const Rows& a, const float* b,
                                     Index b_step, const TileTarget<C>& target, Index columns,
                                     std::integer_sequence<int, I...>) {
-  using Kernel = void (*)(Index, Rows, const float*, Index, TileTarget<C>, Index);
+  using Kernel = void (*)(Index, const Rows&, const float*, Index, const TileTarget<C>&, Index);
   static constexpr Kernel kernels[] = {multiply_tile<I + 1, Rows, C>...};
   kernels[rows - 1](steps, a, b, b_step, target, columns);
 }

@@ -66,7 +66,7 @@ struct ProductKernels {
 // Operands of attention and its backward, laid out as models/program/operators.hpp defines. Forward reads q, k
 // and v and writes out and lse. Backward fills delta, and collects the gradients of keys and values
 // in dk_sum and dv_sum, which for fp32 are dk and dv themselves. Probabilities and the gradients of
-// scores are fp32 as well, except where bf16 is multiplied on tiles: those round both. A token sees the
+// scores are fp32 as well, except where bf16 is multiplied as it is: there both are rounded. A token sees the
 // `window` tokens that end with it, as far as there are so many.
 struct AttentionOperands {
   std::int64_t batch = 0, sequence = 0, heads = 0, kv_heads = 0, head_dim = 0, window = 0;

@@ -37,17 +37,6 @@ FORESHARD_INLINE void turn_steps(const BFloat16* from, Index step_stride, Index 
   }
 }
 
-// Rows of a whose elements are neighbours, with zeros behind them.
-FORESHARD_INLINE void copy_rows(const BFloat16* from, Index lane_stride, Index lanes,
-                                Index elements, float* to, Index stride) {
-  const auto bytes = static_cast<std::size_t>(elements) * sizeof(BFloat16);
-  for (Index lane = 0; lane < lanes; ++lane) {
-    float* const row = to + lane * stride;
-    __builtin_memset(row, 0, static_cast<std::size_t>(stride) * sizeof(float));
-    __builtin_memcpy(row, from + lane * lane_stride, bytes);
-  }
-}
-
 // Rows of a in whole blocks and whole tiles of words, zero where nothing is: `lanes` rows, `stride`
 // floats apart.
 FORESHARD_INLINE void pack_rows(const BFloat16* from, Index lane_stride, Index step_stride,
