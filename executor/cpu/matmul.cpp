@@ -1,6 +1,6 @@
 // Linear layers: y = x w' (+ bias) and its gradients, as products of strided operands.
 #include <algorithm>
-#include <atomic>
+#include <vector>
 
 #include "executor/cpu/operands.hpp"
 #include "executor/cpu/product_plan.hpp"
@@ -8,16 +8,13 @@
 namespace foreshard::executor {
 namespace {
 
-// Runs tasks on at most `slots` threads, each in a slot of its own: task(number, slot).
-template <class Task>
-void run_in_slots(WorkerPool& workers, std::int64_t slots, std::int64_t tasks, const Task& task) {
-  std::atomic<std::int64_t> next{0};
-  workers.run(std::min(slots, tasks), [&](std::int64_t slot, int) {
-    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(i, slot);
-  });
+// The sums of the product that this thread runs: as much memory as any one has needed.
+std::vector<float>& sums_of_this_thread() {
+  thread_local std::vector<float> sums;
+  return sums;
 }
 
-// A product's blocks in the workspace, and the tasks that fill and use them.
+// A product's blocks, and the tasks that fill and use them.
 class Blocks {
  public:
   Blocks(const KernelArguments& a, const MatrixProduct& product)
@@ -28,8 +25,9 @@ class Blocks {
         plan_(plan_product(kernels_, product.m, product.n, words_, a.workers.threads(),
                            static_cast<std::int64_t>(a.writes.back().size() / sizeof(float)))),
         packed_b_(reinterpret_cast<float*>(a.writes.back().data())),
-        sums_(packed_b_ + plan_.packed_b),
-        packed_a_(sums_ + plan_.sums) {}
+        sums_(sums_of_this_thread()) {
+    if (std::ssize(sums_) < plan_.sums()) sums_.resize(static_cast<std::size_t>(plan_.sums()));
+  }
 
   void run() {
     for (std::int64_t n = 0; n < product_.n; n += plan_.columns) {
@@ -39,7 +37,7 @@ class Blocks {
           block.is_last = k + block.words == words_;
           block.n_begin = n, block.n_end = std::min(product_.n, n + plan_.columns);
           block.packed_b = packed_b_;
-          block.sums = plan_.keeps_sums ? sums_ : nullptr;
+          block.sums = plan_.keeps_sums ? sums_.data() : nullptr;
           block.sums_begin = m, block.n_stride = plan_.columns;
           pack(block);
           multiply(block, m, std::min(product_.m, m + plan_.rows));
@@ -51,9 +49,9 @@ class Blocks {
  private:
   void pack(const ProductBlock& block) {
     const PackingPieces pieces =
-        cut_packing(kernels_, block.n_end - block.n_begin, block.words, plan_.threads);
+        cut_packing(kernels_, block.n_end - block.n_begin, block.words, workers_.threads());
     const std::int64_t panel_words = round_up(block.words, kernels_.padding);
-    run_in_slots(workers_, plan_.threads, pieces.count(), [&](std::int64_t piece, std::int64_t) {
+    workers_.run(pieces.count(), [&](std::int64_t piece, int) {
       const std::int64_t panel = piece / pieces.per_panel * kernels_.tile_columns;
       const std::int64_t word = piece % pieces.per_panel * pieces.words;
       const std::int64_t begin = block.n_begin + panel;
@@ -66,14 +64,13 @@ class Blocks {
   void multiply(const ProductBlock& block, std::int64_t m_begin, std::int64_t m_end) {
     const std::int64_t row_tasks = ceil_divide(m_end - m_begin, plan_.task_rows);
     const std::int64_t column_tasks = ceil_divide(block.n_end - block.n_begin, plan_.task_columns);
-    run_in_slots(workers_, plan_.threads, row_tasks * column_tasks,
-                 [&](std::int64_t task, std::int64_t slot) {
-                   const std::int64_t m = m_begin + task / column_tasks * plan_.task_rows;
-                   const std::int64_t n = block.n_begin + task % column_tasks * plan_.task_columns;
-                   kernels_.multiply(product_, block, m, std::min(m_end, m + plan_.task_rows), n,
-                                     std::min(block.n_end, n + plan_.task_columns),
-                                     packed_a_ + slot * plan_.packed_a);
-                 });
+    workers_.run(row_tasks * column_tasks, [&](std::int64_t task, int) {
+      alignas(64) float packed_rows[kPackedRowFloats];
+      const std::int64_t m = m_begin + task / column_tasks * plan_.task_rows;
+      const std::int64_t n = block.n_begin + task % column_tasks * plan_.task_columns;
+      kernels_.multiply(product_, block, m, std::min(m_end, m + plan_.task_rows), n,
+                        std::min(block.n_end, n + plan_.task_columns), packed_rows);
+    });
   }
 
   const MatrixProduct& product_;
@@ -82,8 +79,7 @@ class Blocks {
   const std::int64_t words_;
   const ProductPlan plan_;
   float* const packed_b_;
-  float* const sums_;
-  float* const packed_a_;
+  std::vector<float>& sums_;
 };
 
 void multiply(const KernelArguments& a, const MatrixProduct& product) {

@@ -38,59 +38,39 @@ Index balanced_rows(Index m, Index threads, Index limit, Index step) {
 ProductPlan plan_product(const ProductKernels& kernels, Index m, Index n, Index words,
                          Index threads, Index floats) {
   constexpr Index kShortestStep = 8;  // depths are multiples of it
-  constexpr Index kFewestPanels = 4;  // of a block of b, below which packing a costs too much
   const Index row_step = kernels.tile_rows, column_step = kernels.tile_columns;
   ProductPlan plan;
   plan.depth = block_size(words, kernels.depth, std::max(kernels.padding, kShortestStep));
   plan.keeps_sums = !kernels.collects_in_place && words > plan.depth;
 
-  const Index narrowest = std::min(round_up(n, column_step), kFewestPanels * column_step);
-  const Index smallest_sums = plan.keeps_sums ? narrowest * narrowest : 0;
-  const Index room_for_rows = floats - narrowest * plan.depth - smallest_sums;
-  const Index smallest_part = row_step * plan.depth + kPackingSlack;
-  plan.threads = std::clamp<Index>(room_for_rows / smallest_part, 1, threads);
-
-  // What a thread's rows may take: larger tasks read b less often.
-  Index share = 0;
+  const Index most_columns = floats / plan.depth;
+  // Larger tasks read b less often.
+  const Index most_rows = (kPackedRowFloats - kPackingSlack) / plan.depth / row_step * row_step;
   if (plan.keeps_sums) {
-    share = std::max(floats / 8 / plan.threads, smallest_part);
+    // Of few threads a square, which packs a and b least often; of many, enough rows for each.
+    constexpr Index kSums = 160 << 10, kSumsOfThread = 16 << 10;
+    const Index most_sums = std::max(kSums, threads * kSumsOfThread);
+    const auto side = static_cast<Index>(std::sqrt(static_cast<double>(most_sums)));
+    const Index fewest_rows = std::min(round_up(m, row_step), std::max(side, threads * row_step));
+    plan.columns = block_size(n, std::min(most_columns, most_sums / fewest_rows), column_step);
+    // Turns of equal rows, in each of which all threads have tasks of equal rows.
+    const Index room = most_sums / plan.columns;
+    const Index share = ceil_divide(ceil_divide(m, ceil_divide(m, room)), threads);
+    const Index tasks = ceil_divide(share, most_rows);
+    const Index most = std::max(room / (threads * tasks) / row_step, Index{1}) * row_step;
+    plan.task_rows = std::min(round_up(ceil_divide(share, tasks), row_step), most);
+    plan.rows = std::min(threads * tasks, room / plan.task_rows) * plan.task_rows;
   } else {
-    const Index most_b = std::min(floats / 8 * 5, floats - plan.threads * smallest_part);
-    plan.columns = block_size(n, most_b / plan.depth, column_step);
-    share = (floats - plan.columns * plan.depth) / plan.threads;
-  }
-  const Index most_rows = (share - kPackingSlack) / plan.depth / row_step * row_step;
-  plan.task_rows =
-      balanced_rows(m, plan.threads, std::min(most_rows, round_up(m, row_step)), row_step);
-  plan.packed_a = plan.task_rows * plan.depth + kPackingSlack;
-
-  if (plan.keeps_sums) {
-    const Index rest = floats - plan.threads * plan.packed_a;
-    // The largest x with x * x + x * depth <= rest: as many rows of sums as columns.
-    const double half = static_cast<double>(plan.depth) / 2;
-    const auto side = static_cast<Index>(std::sqrt(half * half + static_cast<double>(rest)) - half);
-    plan.columns = block_size(n, side, column_step);
-    // As many rows as there is room for in whole rounds of all threads' tasks.
-    const Index room = (rest - plan.columns * plan.depth) / plan.columns;
-    const Index round = plan.threads * row_step;
-    if (room >= round) {
-      plan.task_rows = std::min(plan.task_rows, room / round * row_step);
-      plan.rows = room / (plan.threads * plan.task_rows) * (plan.threads * plan.task_rows);
-    } else {
-      plan.task_rows = row_step;
-      plan.rows = std::max(room / row_step * row_step, row_step);
-    }
-    plan.rows = std::min(plan.rows, round_up(m, row_step));
-    plan.sums = plan.rows * plan.columns;
-  } else {
+    plan.columns = block_size(n, most_columns, column_step);
+    plan.task_rows =
+        balanced_rows(m, threads, std::min(most_rows, round_up(m, row_step)), row_step);
     plan.rows = m;
   }
-  plan.packed_b = plan.columns * plan.depth;
 
   // Few rows for many threads: the columns of a block are shared out as well.
   const Index row_tasks = ceil_divide(std::min(m, plan.rows), plan.task_rows);
   const Index panels = plan.columns / column_step;
-  const Index column_tasks = std::min(panels, ceil_divide(plan.threads, row_tasks));
+  const Index column_tasks = std::min(panels, ceil_divide(threads, row_tasks));
   plan.task_columns = ceil_divide(panels, column_tasks) * column_step;
   return plan;
 }

@@ -1,11 +1,11 @@
 // How a matrix product is cut into blocks and tasks: computed from its sizes, the threads and the
 // workspace alone, so that a test can compute it for machines that nobody has at hand.
 //
-// A block of b (words of the summed index x columns) is packed once, by all threads together; then
-// tasks of neighbouring rows of a share it, each packing its own rows into its thread's part of the
-// workspace. So a's and b's elements are packed as often with many threads as with one. Results
-// whose sum takes several blocks and does not collect in place (bf16) collect in fp32 in a block of
-// sums, for as many rows at a time as there is room for.
+// A block of b (words of the summed index x columns) is packed into the workspace once, by all threads
+// together; then tasks of neighbouring rows of a share it, each packing its own rows, where they must be,
+// on its thread's stack. So a's and b's elements are packed as often with many threads as with one, and
+// any number of threads finds room. Results whose sum takes several blocks and does not collect in place
+// (bf16) collect in fp32 in memory of their own, for as many rows at a time as it has room for.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,24 @@
 
 namespace foreshard::executor {
 
+// Floats of a thread's stack for the rows a task packs, with what packing may write past their end.
+constexpr std::int64_t kPackingSlack = 32;
+constexpr std::int64_t kPackedRowFloats = (64 << 10) + kPackingSlack;
+
 struct ProductPlan {
   using Index = std::int64_t;
 
-  Index threads = 1;       // that take part: those whose rows find room
   Index depth = 0;         // words of the summed index in a block
   Index columns = 0;       // of a block of b
-  Index rows = 0;          // that collect at a time; all where no sums are kept
-  Index task_rows = 0;     // rows a task packs and multiplies
+  Index task_rows = 0;     // rows a task multiplies
   Index task_columns = 0;  // columns of the block it multiplies them with
   bool keeps_sums = false;
-  Index packed_b = 0, packed_a = 0, sums = 0;  // floats; packed_a is one thread's
+  Index rows = 0;  // that collect at a time; all where no sums are kept
 
-  Index floats() const { return packed_b + threads * packed_a + sums; }
+  // Floats.
+  Index packed_b() const { return columns * depth; }
+  Index sums() const { return keeps_sums ? rows * columns : 0; }
 };
-
-// Floats that packing may write past the end of a thread's rows.
-constexpr std::int64_t kPackingSlack = 32;
 
 // For c[m,n] = a[m,k] b[k,n] with k in words. `floats` is the workspace; that of
 // DeviceTraits has room for any product.
