@@ -6,6 +6,15 @@
 #include <string>
 
 namespace foreshard::executor {
+namespace {
+
+// Whether one thread alone takes less than some tens of microseconds, which is what waking the others may cost.
+bool is_small(const CostKey& key) {
+  constexpr double kFlops = 2e6, kBytes = 256 << 10;
+  return flops(key) <= kFlops && bytes_moved(key) <= kBytes;
+}
+
+}  // namespace
 
 CpuDevice::Lane::Lane(RunControl& run, int rank, const StreamInfo& of, int threads)
     : workers(of.role == StreamRole::compute ? threads : 1), stream(run, rank, of.name) {}
@@ -37,9 +46,10 @@ void CpuDevice::launch(Stream stream, Tag tag, const KernelLaunch& launch) {
   const Kernel kernel = kernels_[launch.key.op];
   Lane& on = lane(stream);
   const LaunchQueue::Entry& entry = on.launches.add(launch);
-  call(stream, tag, [&on, &entry, kernel] {
+  WorkerPool& workers = is_small(launch.key) ? on.alone : on.workers;
+  call(stream, tag, [&on, &entry, kernel, &workers] {
     on.launches.begin(entry);
-    kernel({entry.launch, on.workers});
+    kernel({entry.launch, workers});
   });
 }
 

@@ -53,7 +53,7 @@ class CpuDevice : public Device {
   struct Lane {
     Lane(RunControl& run, int rank, const StreamInfo& of, int threads);
 
-    WorkerPool workers;
+    WorkerPool workers, alone;  // `alone`: the stream's own thread
     LaunchQueue launches;
     StreamWorker stream;  // last: its thread uses the rest
   };

@@ -53,6 +53,28 @@ TEST_F(CpuDeviceTest, LaunchesKeepWhatTheyWereIssuedWith) {
   EXPECT_EQ(device.progress().last_instruction, memory.size() - 1);
 }
 
+TEST_F(CpuDeviceTest, SmallWorkIsTheStreamsOwnThreads) {
+  static std::vector<int> threads;
+  threads.clear();
+  KernelTable table;
+  for (const Operator op : {Operator::add, Operator::matmul}) {
+    table.set(op, [](const KernelArguments& arguments) {
+      threads.push_back(arguments.workers.threads());
+    });
+  }
+  CpuDevice device(run_, 0, fsdp2_streams(), 3, table);
+  const auto launch = [&](Operator op, const CostDims& dims) {
+    const CostKey key{op, DType::fp32, DType::fp32, DType::fp32, dims};
+    device.launch(Stream::compute, 0, {key, {}, {}});
+  };
+  launch(Operator::add, {1000});
+  launch(Operator::add, {1'000'000});
+  launch(Operator::matmul, {64, 64, 64, 0});
+  launch(Operator::matmul, {512, 512, 512, 0});
+  device.synchronize();
+  EXPECT_EQ(threads, (std::vector{1, 3, 1, 3}));
+}
+
 TEST_F(CpuDeviceTest, RefusesWhatNoKernelComputesWhenItIsIssued) {
   const KernelTable no_kernels;
   CpuDevice device(run_, 0, fsdp2_streams(), 1, no_kernels);
