@@ -3,6 +3,8 @@
 // A gathered buffer holds one slice for each rank, and a slice holds the padded shards of the unit's
 // parameters one after the other. Rank by rank the shards of a parameter that is cut on rows make
 // the whole, with its padding; blocks of columns are transposed into rows by an operator of its own.
+#include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "executor/cpu/operands.hpp"
@@ -21,44 +23,76 @@ std::int64_t bytes_in(std::span<const std::byte> bytes) {
   return static_cast<std::int64_t>(bytes.size());
 }
 
+// Elements that a thread copies at a time; less is not worth waking another one.
+constexpr std::int64_t kCopyGrain = 4 * kGrain;
+
+// Elements of one parameter's shard in one slice of a flat buffer.
+struct Piece {
+  std::int64_t slice = 0;
+  std::size_t parameter = 0;
+  std::int64_t begin = 0;  // in the shard
+  std::int64_t at = 0;     // in the flat buffer
+  std::int64_t count = 0;
+};
+
+// The whole of a flat buffer, which consists of slices of equal shards, in one run over all threads.
+template <class ShardSize, class Copy>
+void share_pieces(const KernelArguments& a, std::int64_t slices, std::size_t parameters,
+                  const ShardSize& size_of, const Copy& copy) {
+  const std::int64_t slice_size = a.key.dims[0];
+  a.workers.run_ranges(slices * slice_size, kCopyGrain,
+                       [&](std::int64_t at, std::int64_t end, int) {
+                         while (at < end) {
+                           const std::int64_t slice = at / slice_size;
+                           std::int64_t begin = at % slice_size;
+                           for (std::size_t p = 0; p < parameters && at < end; ++p) {
+                             const std::int64_t size = size_of(p);
+                             if (begin >= size) {
+                               begin -= size;
+                               continue;
+                             }
+                             const std::int64_t count = std::min(size - begin, end - at);
+                             copy(Piece{slice, p, begin, at, count});
+                             at += count;
+                             begin = 0;
+                           }
+                           assert(begin == 0 && "the shards make up a slice");
+                         }
+                       });
+}
+
 }  // namespace
 
 void run_shard_cast(const KernelArguments& a) {
   const auto kernel = simd_kernels().cast[variant(a.key.dtype2)][variant(a.key.dtype)];
   const std::int64_t from_item = item_size(a.key.dtype2), to_item = item_size(a.key.dtype);
   const bool is_flat = a.writes.size() == 1;
-  std::byte* to = output(a, 0);
-  for (std::size_t i = 0; i < a.reads.size(); ++i) {
-    const std::byte* const shard = input(a, i);
-    const std::int64_t n = bytes_in(a.reads[i]) / from_item;
-    if (!is_flat) to = output(a, i);
-    a.workers.run_ranges(n, kGrain, [&](std::int64_t begin, std::int64_t end, int) {
-      kernel(shard + begin * from_item, to + begin * to_item, end - begin);
-    });
-    to += n * to_item;
-  }
+  const auto size_of = [&](std::size_t i) { return bytes_in(a.reads[i]) / from_item; };
+  share_pieces(a, 1, a.reads.size(), size_of, [&](const Piece& piece) {
+    std::byte* const to = is_flat ? output(a, 0) + piece.at * to_item
+                                  : output(a, piece.parameter) + piece.begin * to_item;
+    kernel(input(a, piece.parameter) + piece.begin * from_item, to, piece.count);
+  });
 }
 
 void run_all_gather_copy_in(const KernelArguments& a) {
-  std::byte* to = output(a, 0) + a.aux * a.key.dims[0] * item_size(a.key.dtype);
-  for (const std::span<const std::byte> part : a.reads) {
-    copy_bytes(to, part.data(), bytes_in(part));
-    to += bytes_in(part);
-  }
+  const std::int64_t item = item_size(a.key.dtype);
+  std::byte* const slice = output(a, 0) + a.aux * a.key.dims[0] * item;
+  const auto size_of = [&](std::size_t i) { return bytes_in(a.reads[i]) / item; };
+  share_pieces(a, 1, a.reads.size(), size_of, [&](const Piece& piece) {
+    copy_bytes(slice + piece.at * item, input(a, piece.parameter) + piece.begin * item,
+               piece.count * item);
+  });
 }
 
 void run_all_gather_copy_out(const KernelArguments& a) {
   const std::int64_t item = item_size(a.key.dtype), ranks = a.key.dims[1];
-  const std::int64_t slice_bytes = a.key.dims[0] * item;
-  std::int64_t offset = 0;  // of the parameter in each slice, in bytes
-  for (const std::span<std::byte> whole : a.writes) {
-    const std::int64_t part = bytes_in(whole) / ranks;
-    const std::byte* const gathered = input(a, 0) + offset;
-    offset += part;
-    a.workers.run(ranks, [&](std::int64_t rank, int) {
-      copy_bytes(whole.data() + rank * part, gathered + rank * slice_bytes, part);
-    });
-  }
+  const auto size_of = [&](std::size_t i) { return bytes_in(a.writes[i]) / ranks / item; };
+  share_pieces(a, ranks, a.writes.size(), size_of, [&](const Piece& piece) {
+    const std::int64_t begin = piece.slice * size_of(piece.parameter) + piece.begin;
+    copy_bytes(output(a, piece.parameter) + begin * item, input(a, 0) + piece.at * item,
+               piece.count * item);
+  });
 }
 
 void run_transpose(const KernelArguments& a) {
@@ -74,30 +108,27 @@ void run_transpose(const KernelArguments& a) {
 }
 
 void run_copy_slice(const KernelArguments& a) {
-  const std::int64_t bytes = a.key.dims[0] * item_size(a.key.dtype);
-  copy_bytes(output(a, 0), input(a, 0) + a.aux * bytes, bytes);
+  const std::int64_t item = item_size(a.key.dtype), n = a.key.dims[0];
+  a.workers.run_ranges(n, kCopyGrain, [&](std::int64_t begin, std::int64_t end, int) {
+    copy_bytes(output(a, 0) + begin * item, input(a, 0) + (a.aux * n + begin) * item,
+               (end - begin) * item);
+  });
 }
 
 void run_reduce_scatter_copy_in(const KernelArguments& a) {
   const auto cast = simd_kernels().cast[variant(a.key.dtype2)][variant(a.key.dtype)];
   const std::int64_t from_item = item_size(a.key.dtype2), to_item = item_size(a.key.dtype);
-  const std::int64_t ranks = a.key.dims[1];
-  const std::int64_t slice_bytes = a.key.dims[0] * to_item;
-  for (std::size_t i = 0; i < a.reads.size(); ++i) {
-    const ParameterShard& p = a.unit->parameters[i];
-    const std::byte* const gradient = a.reads[i].data();
-    std::byte* const parts = output(a, 0) + p.offset * to_item;
-    const std::int64_t numel = p.rows * p.columns;
-    a.workers.run(ranks, [&](std::int64_t rank, int) {
-      const std::int64_t begin = rank * p.padded;
-      const std::int64_t present = begin >= numel             ? 0
-                                   : numel - begin < p.padded ? numel - begin
-                                                              : p.padded;
-      std::byte* const to = parts + rank * slice_bytes;
-      if (present > 0) cast(gradient + begin * from_item, to, present);
-      clear_bytes(to + present * to_item, (p.padded - present) * to_item);
-    });
-  }
+  const auto& parameters = a.unit->parameters;
+  const auto size_of = [&](std::size_t i) { return parameters[i].padded; };
+  share_pieces(a, a.key.dims[1], a.reads.size(), size_of, [&](const Piece& piece) {
+    const ParameterShard& p = parameters[piece.parameter];
+    const std::int64_t begin = piece.slice * p.padded + piece.begin;
+    const std::int64_t present =
+        std::clamp<std::int64_t>(p.rows * p.columns - begin, 0, piece.count);
+    std::byte* const to = output(a, 0) + piece.at * to_item;
+    if (present > 0) cast(input(a, piece.parameter) + begin * from_item, to, present);
+    clear_bytes(to + present * to_item, (piece.count - present) * to_item);
+  });
 }
 
 }  // namespace foreshard::executor

@@ -50,6 +50,16 @@ Values slice_of(const UnitLayout& unit, std::int64_t ranks, const std::vector<Va
 // Divides, does not divide, fewer rows than ranks (empty shards), vectors, columns.
 const std::vector<Parameter2d> kParameters = {
     {8, 5, 0}, {7, 3, 0}, {2, 6, 0}, {9, 1, 0}, {5, 12, 1}};
+// More than one thread's share, cut anywhere; a single element; more ranks than rows.
+const std::vector<Parameter2d> kLongParameters = {
+    {1, 1, 0}, {701, 101, 0}, {2, 40'001, 0}, {1, 3, 0}, {3, 23'000, 0}};
+
+struct Cut {
+  std::int64_t ranks;
+  std::vector<Parameter2d> parameters;
+};
+const std::vector<Cut> kCuts = {
+    {1, kParameters}, {2, kParameters}, {3, kParameters}, {4, kParameters}, {2, kLongParameters}};
 
 class ShardingKernels : public KernelTest {
  protected:
@@ -70,10 +80,10 @@ TEST_P(ShardingKernels, TransposeExchangesTheFirstTwoDimensions) {
 
 TEST_P(ShardingKernels, GatherInAndOut) {
   for (const DType type : {DType::fp32, DType::bf16}) {
-    for (const std::int64_t ranks : {1, 2, 3, 4}) {
-      const UnitLayout unit = layout_of(kParameters, ranks);
+    for (const auto& [ranks, parameters] : kCuts) {
+      const UnitLayout unit = layout_of(parameters, ranks);
       std::vector<Values> wholes;
-      for (const auto& p : kParameters) {
+      for (const auto& p : parameters) {
         wholes.push_back(
             rounded(type, random_values(p.rows * p.columns, static_cast<unsigned>(wholes.size()))));
       }
@@ -118,7 +128,7 @@ TEST_P(ShardingKernels, GatherInAndOut) {
 TEST_P(ShardingKernels, KeptSlicesGatherAgain) {
   constexpr DType kType = DType::bf16;
   constexpr std::int64_t kRanks = 4, kKept = 2;
-  const UnitLayout unit = layout_of(kParameters, kRanks);
+  const UnitLayout unit = layout_of(kLongParameters, kRanks);
   std::vector<Tensor> stored;
   for (const ParameterShard& p : unit.parameters) {
     stored.push_back(
@@ -154,7 +164,7 @@ TEST_P(ShardingKernels, KeptSlicesGatherAgain) {
 
 // Into one flat buffer, or, of a rank alone, into one parameter each.
 TEST_P(ShardingKernels, ShardCastJoinsShards) {
-  const UnitLayout unit = layout_of(kParameters, 2);
+  const UnitLayout unit = layout_of(kLongParameters, 2);
   Launch launch{{Operator::shard_cast, DType::bf16, DType::fp32, DType::bf16, {unit.padded}},
                 {},
                 {Tensor::unwritten(DType::bf16, unit.padded)},
@@ -180,15 +190,15 @@ TEST_P(ShardingKernels, ShardCastJoinsShards) {
 TEST_P(ShardingKernels, ReduceScatterCopyInPadsAndCasts) {
   for (const DType from : {DType::fp32, DType::bf16}) {
     for (const DType to : {DType::fp32, DType::bf16}) {
-      for (const std::int64_t ranks : {1, 2, 3, 4}) {
-        const UnitLayout unit = layout_of(kParameters, ranks);
+      for (const auto& [ranks, parameters] : kCuts) {
+        const UnitLayout unit = layout_of(parameters, ranks);
         Launch launch{{Operator::reduce_scatter_copy_in, to, from, to, {unit.padded, ranks}},
                       {},
                       {Tensor::unwritten(to, ranks * unit.padded)},
                       0,
                       unit};
         std::vector<Values> wholes;
-        for (const auto& p : kParameters) {
+        for (const auto& p : parameters) {
           wholes.push_back(rounded(
               from, random_values(p.rows * p.columns, static_cast<unsigned>(wholes.size()))));
           const Tensor gradient = Tensor::of(from, wholes.back());
