@@ -72,9 +72,12 @@ Result<Processes> join_processes(std::optional<int> ranks, const std::string& co
     all.push_back(traces::processors_from_text(text));
   }
   const auto me = static_cast<std::size_t>(out.transport->rank());
-  const auto here = [&](std::size_t first) {
-    return static_cast<int>(
-        std::ranges::count(std::span(all).first(first), all[me].node, &traces::Processors::node));
+  for (const traces::Processors& of_rank : all) {
+    const auto first = std::ranges::find(all, of_rank.node, &traces::Processors::node);
+    out.nodes.push_back(static_cast<int>(first - all.begin()));
+  }
+  const auto here = [&](std::size_t count) {
+    return static_cast<int>(std::ranges::count(std::span(out.nodes).first(count), out.nodes[me]));
   };
   out.ranks_here = here(all.size());
   out.index_here = here(me);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "executor/communication/transport.hpp"
 #include "models/base/units.hpp"
@@ -15,6 +16,7 @@ namespace foreshard::cli {
 struct Processes {
   std::unique_ptr<executor::Transport> transport;  // nullptr: ranks are threads of this process
   bool uses_nccl = false;                          // for collectives
+  std::vector<int> nodes;                          // by rank, where ranks are processes
   int ranks_here = 1;                              // on this machine
   int index_here = 0;                              // of this process among them
   int cores = 1;                                   // that all ranks share

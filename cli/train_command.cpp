@@ -486,6 +486,7 @@ Result<int> Train::run() {
     }
   }
   inputs->options.transport = transport;
+  inputs->options.nodes = processes->nodes;
   inputs->options.cores = processes->cores;
   if (!threads_) inputs->options.threads_per_rank = processes->threads_per_rank;
   std::vector<executor::OutputClaim> claims;

@@ -22,12 +22,15 @@ std::vector<std::unique_ptr<Communicator>> meet_in_memory(RunControl& run,
   return make_local_communicators(run, devices);
 }
 
-CommunicatorFactory send_messages(int channel) {
-  return [channel](RunControl& run, std::span<Device* const> devices, std::span<const int> ranks,
-                   Transport* transport) {
+CommunicatorFactory send_messages(std::span<const int> nodes, int channel) {
+  return [nodes, channel](RunControl& run, std::span<Device* const> devices,
+                          std::span<const int> ranks, Transport* transport) {
+    std::vector<int> of_members;
+    for (const int rank : ranks) of_members.push_back(nodes[static_cast<std::size_t>(rank)]);
     std::vector<std::unique_ptr<Communicator>> made;
     made.push_back(make_message_communicator(run, *devices[0], *transport,
-                                             {ranks.begin(), ranks.end()}, channel));
+                                             {ranks.begin(), ranks.end()}, channel,
+                                             {std::move(of_members)}));
     return made;
   };
 }
@@ -35,7 +38,7 @@ CommunicatorFactory send_messages(int channel) {
 }  // namespace
 
 Communicators::Communicators(RunControl& run, std::span<const Member> members, Transport* transport,
-                             const CommunicatorFactory& make)
+                             std::span<const int> nodes, const CommunicatorFactory& make)
     : groups_(members.size()) {
   const std::size_t groups = members[0].place.groups.size();
   for (auto& of_member : groups_) of_member.resize(groups);
@@ -45,7 +48,7 @@ Communicators::Communicators(RunControl& run, std::span<const Member> members, T
     } else if (transport == nullptr) {
       make_group(run, members, transport, meet_in_memory, group);
     } else {
-      make_group(run, members, transport, send_messages(static_cast<int>(group)), group);
+      make_group(run, members, transport, send_messages(nodes, static_cast<int>(group)), group);
     }
   }
 }

@@ -33,10 +33,11 @@ class Communicators {
     const RankPlace& place;
   };
 
-  // `members`: all ranks in order, or, with a transport, the one that is this process. `make`:
-  // nothing, for those of the host. Devices, transport and run outlive the collectives.
+  // `members`: all ranks in order, or, with a transport, the one that is this process. `nodes`: with a
+  // transport, where each rank is. `make`: nothing, for those of the host. Devices, transport and run
+  // outlive the collectives.
   Communicators(RunControl& run, std::span<const Member> members, Transport* transport,
-                const CommunicatorFactory& make = {});
+                std::span<const int> nodes, const CommunicatorFactory& make = {});
 
   const GroupCommunicators& of(std::size_t member) const { return groups_[member]; }
   std::vector<const WaitSource*> wait_sources() const;

@@ -57,7 +57,7 @@ class LocalCommunicator final : public HostCommunicator {
       inputs.push_back(attendance_.contribution(summand(index(), i, size())).buffer +
                        slice.begin * item_size(type));
     }
-    reduce_in_order(type, reduction, inputs, output, slice.count);
+    reduce_in_order(type, inputs, output, slice.count, divisor_of(reduction, size()));
   }
 
   // Copies what the others have, each member beginning with its neighbour's.

@@ -82,35 +82,35 @@ inline __attribute__((always_inline)) void reduce_chunks(Inputs inputs, std::byt
 
 template <typename Format>
 inline __attribute__((always_inline)) void reduce_all(Inputs inputs, std::byte* output,
-                                                      std::int64_t count, bool divide) {
-  const auto number = static_cast<typename Format::Computed>(inputs.size());
-  if (!divide) {
+                                                      std::int64_t count, int divisor) {
+  const auto number = static_cast<typename Format::Computed>(divisor);
+  if (divisor == 1) {
     reduce_chunks<Format, Finish::nothing>(inputs, output, count, 1);
-  } else if (std::has_single_bit(inputs.size())) {
+  } else if (std::has_single_bit(static_cast<unsigned>(divisor))) {
     reduce_chunks<Format, Finish::multiply>(inputs, output, count, 1 / number);
   } else {
     reduce_chunks<Format, Finish::divide>(inputs, output, count, number);
   }
 }
 
-using Kernel = void (*)(Inputs, std::byte*, std::int64_t, bool);
+using Kernel = void (*)(Inputs, std::byte*, std::int64_t, int);
 
 template <typename Format>
-void baseline(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
-  reduce_all<Format>(inputs, output, count, divide);
+void baseline(Inputs inputs, std::byte* output, std::int64_t count, int divisor) {
+  reduce_all<Format>(inputs, output, count, divisor);
 }
 
 #if defined(__x86_64__)
 template <typename Format>
 FORESHARD_TARGET("avx2")
-void avx2(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
-  reduce_all<Format>(inputs, output, count, divide);
+void avx2(Inputs inputs, std::byte* output, std::int64_t count, int divisor) {
+  reduce_all<Format>(inputs, output, count, divisor);
 }
 
 template <typename Format>
 FORESHARD_TARGET("avx512f,avx512bw,avx512vl,avx512dq")
-void avx512(Inputs inputs, std::byte* output, std::int64_t count, bool divide) {
-  reduce_all<Format>(inputs, output, count, divide);
+void avx512(Inputs inputs, std::byte* output, std::int64_t count, int divisor) {
+  reduce_all<Format>(inputs, output, count, divisor);
 }
 #endif
 
@@ -125,18 +125,17 @@ Kernel kernel() {
 
 }  // namespace
 
-void reduce_in_order(DType type, Reduction reduction, Inputs inputs, std::byte* output,
-                     std::int64_t count) {
+void reduce_in_order(DType type, Inputs inputs, std::byte* output, std::int64_t count,
+                     int divisor) {
   if (inputs.size() == 1) {
     const auto bytes = static_cast<std::size_t>(count * item_size(type));
     if (output != inputs[0] && bytes != 0) std::memmove(output, inputs[0], bytes);
     return;
   }
-  const bool divide = reduction == Reduction::average;
   switch (type) {
-    case DType::fp32: return kernel<Plain<float>>()(inputs, output, count, divide);
-    case DType::fp64: return kernel<Plain<double>>()(inputs, output, count, divide);
-    case DType::bf16: return kernel<Brain>()(inputs, output, count, divide);
+    case DType::fp32: return kernel<Plain<float>>()(inputs, output, count, divisor);
+    case DType::fp64: return kernel<Plain<double>>()(inputs, output, count, divisor);
+    case DType::bf16: return kernel<Brain>()(inputs, output, count, divisor);
     case DType::int32:
     case DType::fp16:
     case DType::fp8: break;

@@ -11,10 +11,15 @@
 namespace foreshard::executor {
 
 // Sums the inputs one after the other in their own type, rounded after every addition, and divides
-// by their number for an average. The output may be the last input. NaN in bf16 becomes the quiet
-// NaN 0x7fc0, as in PyTorch.
-void reduce_in_order(DType type, Reduction reduction, std::span<const std::byte* const> inputs,
-                     std::byte* output, std::int64_t count);
+// the sum of several by the divisor, where that is not 1. The output may be any of the inputs. NaN in
+// bf16 becomes the quiet NaN 0x7fc0, as in PyTorch.
+void reduce_in_order(DType type, std::span<const std::byte* const> inputs, std::byte* output,
+                     std::int64_t count, int divisor);
+
+// Of what all members have.
+constexpr int divisor_of(Reduction reduction, int members) {
+  return reduction == Reduction::average ? members : 1;
+}
 
 // The member whose input is added as the i-th to the slice of `owner`: owner-1, owner-2, ..., owner.
 constexpr int summand(int owner, int i, int size) {

@@ -250,7 +250,8 @@ Result<TrainingResult> train(const Job& job, const TokenData& data, const Weight
       members.push_back({rank->device(), rank->program().place});
     }
     shared.look_at_memory(MemoryMoment::opened);
-    communicators.emplace(shared.run, members, options.transport, options.make_communicators);
+    communicators.emplace(shared.run, members, options.transport, options.nodes,
+                          options.make_communicators);
     shared.look_at_memory(MemoryMoment::connected);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       ranks[r]->prepare(communicators->of(r), recorder.get());

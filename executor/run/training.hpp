@@ -64,6 +64,7 @@ struct TrainingOptions {
   profiler::ActivityRecorder* activities = nullptr;  // of such devices, for the trace
   std::shared_ptr<GpuMemoryMeter> memory_meter;      // of such devices
   Transport* transport = nullptr;  // ranks are processes; this one is transport->rank()
+  std::vector<int> nodes;          // of such processes, by rank
   // Called on rank 0's thread after each step.
   std::function<void(const StepReport&)> on_step;
   // An output could not be written; at once, from any thread.

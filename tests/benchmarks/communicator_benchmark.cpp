@@ -119,8 +119,8 @@ void reduction_kernel(benchmark::State& state) {
   std::vector<std::byte> a(kBytes), b(kBytes), out(kBytes);
   const std::byte* inputs[] = {a.data(), b.data()};
   for (auto _ : state) {
-    reduce_in_order(type, Reduction::average, inputs, out.data(),
-                    static_cast<std::int64_t>(kBytes) / item_size(type));
+    reduce_in_order(type, inputs, out.data(), static_cast<std::int64_t>(kBytes) / item_size(type),
+                    2);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kBytes));

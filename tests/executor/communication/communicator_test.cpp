@@ -44,6 +44,74 @@ TEST_P(CommunicatorsOf, MessagesKeepTheirPromises) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, CommunicatorsOf, testing::Values(1, 2, 3, 4, 5));
 
+// Nodes of two ranks, whose messages go around a ring however short they are.
+TEST(MessageCommunicator, RingsKeepTheirPromises) {
+  for (const std::vector<int>& nodes : {std::vector{0, 0, 1, 1}, std::vector{0, 0, 1, 1, 2}}) {
+    const int ranks = static_cast<int>(nodes.size());
+    RunControl run(ranks);
+    PostOffice office;
+    on_threads(ranks, [&](int rank) {
+      ThreadTransport transport(office, rank, ranks);
+      CpuDevice device(run, rank, fsdp2_streams());
+      const auto group =
+          make_message_communicator(run, device, transport, first_ranks(ranks), 0, {nodes, 0});
+      check_communicator(run, *group, device);
+      // Two blocks of pieces, the last one not full.
+      check_all_gather(*group, device, Stream::compute, 3'000'001);
+      check_reductions<float>(*group, device, Stream::compute, 600'003, Reduction::average, 98);
+      check_reductions<Bf16>(*group, device, Stream::compute, 1'200'003, Reduction::average, 99);
+    });
+  }
+}
+
+// What a rank issues on 16 slices of a buffer.
+using Collective = void (*)(Communicator& group, std::byte* buffer, std::int64_t slice_bytes);
+
+// Slices that two nodes of eight ranks send each other in a collective.
+double slices_between_nodes(std::int64_t slice_bytes, Collective collective) {
+  constexpr int kRanks = 16;
+  GroupNodes nodes;
+  for (int rank = 0; rank < kRanks; ++rank) nodes.of_members.push_back(rank / 8);
+  RunControl run(kRanks);
+  PostOffice office;
+  on_threads(kRanks, [&](int rank) {
+    ThreadTransport transport(office, rank, kRanks);
+    std::vector<std::byte> buffer(static_cast<std::size_t>(kRanks * slice_bytes));
+    CpuDevice device(run, rank, fsdp2_streams());
+    const auto group =
+        make_message_communicator(run, device, transport, first_ranks(kRanks), 0, nodes);
+    collective(*group, buffer.data(), slice_bytes);
+    device.synchronize();
+  });
+  std::size_t bytes = 0;
+  for (const auto& [address, sent] : office.sent_bytes) {
+    if (std::get<0>(address) / 8 != std::get<1>(address) / 8) bytes += sent;
+  }
+  return static_cast<double>(bytes) / static_cast<double>(slice_bytes);
+}
+
+// Directly each of 16 slices goes to the eight ranks of the other node. Around a ring 15 slices pass each
+// of the two links between them.
+TEST(MessageCommunicator, LongSlicesCrossTheNetworkOnce) {
+  const Collective gathers = [](Communicator& group, std::byte* buffer, std::int64_t bytes) {
+    group.all_gather(Stream::compute, 0, buffer, bytes);
+  };
+  const Collective scatters = [](Communicator& group, std::byte* buffer, std::int64_t bytes) {
+    group.reduce_scatter(Stream::compute, 0, DType::bf16, Reduction::sum, buffer,
+                         buffer + group.index() * bytes, bytes / 2);
+  };
+  const Collective reduces = [](Communicator& group, std::byte* buffer, std::int64_t bytes) {
+    group.all_reduce(Stream::compute, 0, DType::bf16, Reduction::sum, buffer, bytes / 2 * 16);
+  };
+  constexpr std::int64_t kShort = 4096, kLong = 160 << 10;
+  EXPECT_EQ(slices_between_nodes(kShort, gathers), 16 * 8);
+  EXPECT_EQ(slices_between_nodes(kShort, scatters), 16 * 8);
+  EXPECT_EQ(slices_between_nodes(kShort, reduces), 2 * 16 * 8);
+  EXPECT_EQ(slices_between_nodes(kLong, gathers), 2 * 15);
+  EXPECT_EQ(slices_between_nodes(kLong, scatters), 2 * 15);
+  EXPECT_EQ(slices_between_nodes(kLong, reduces), 2 * 2 * 15);
+}
+
 TEST(MessageCommunicator, GroupsShareAWorld) {
   constexpr int kRanks = 4;
   RunControl run(kRanks);
@@ -106,7 +174,7 @@ TEST(Communicators, ThreadsMeetByGroup) {
   for (int rank = 0; rank < 4; ++rank) {
     members.push_back({devices[rank], places[static_cast<std::size_t>(rank)]});
   }
-  const Communicators communicators(run, members, nullptr);
+  const Communicators communicators(run, members, nullptr, {});
   EXPECT_EQ(communicators.wait_sources().size(), 16U);
   on_threads(4, [&](int rank) {
     check_groups(communicators.of(static_cast<std::size_t>(rank)), devices[rank]);
@@ -116,12 +184,13 @@ TEST(Communicators, ThreadsMeetByGroup) {
 TEST(Communicators, ProcessesSendMessagesByGroup) {
   RunControl run(4);
   const auto places = places_of_hybrid_sharding();
+  const std::vector<int> nodes = {0, 0, 1, 1};
   PostOffice office;
   on_threads(4, [&](int rank) {
     ThreadTransport transport(office, rank, 4);
     CpuDevice device(run, rank, fsdp2_streams());
     const Communicators::Member only[] = {{device, places[static_cast<std::size_t>(rank)]}};
-    const Communicators communicators(run, only, &transport);
+    const Communicators communicators(run, only, &transport, nodes);
     check_groups(communicators.of(0), device);
   });
 }
@@ -260,7 +329,7 @@ TEST(Reduction, Bf16SpecialValues) {
     std::uint16_t out = 0;
     const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(&a),
                                  reinterpret_cast<const std::byte*>(&b)};
-    reduce_in_order(DType::bf16, Reduction::sum, inputs, reinterpret_cast<std::byte*>(&out), 1);
+    reduce_in_order(DType::bf16, inputs, reinterpret_cast<std::byte*>(&out), 1, 1);
     return out;
   };
   constexpr std::uint16_t kInfinity = 0x7f80, kLargest = 0x7f7f, kNan = 0x7fc0;
@@ -277,9 +346,8 @@ TEST(Reduction, IntegersAreRefused) {
   std::int32_t out = 0;
   const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(&x),
                                reinterpret_cast<const std::byte*>(&x)};
-  EXPECT_THROW(
-      reduce_in_order(DType::int32, Reduction::sum, inputs, reinterpret_cast<std::byte*>(&out), 1),
-      std::invalid_argument);
+  EXPECT_THROW(reduce_in_order(DType::int32, inputs, reinterpret_cast<std::byte*>(&out), 1, 1),
+               std::invalid_argument);
 }
 
 TEST(Reduction, SlicesCoverTheBuffer) {

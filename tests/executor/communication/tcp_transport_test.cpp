@@ -20,13 +20,15 @@ namespace foreshard::executor {
 namespace {
 
 TEST(TcpTransport, CollectivesKeepTheirPromises) {
-  for (const int ranks : {2, 3}) {
-    run_connected(ranks, "127.0.0.1", [ranks](Transport& transport) {
+  const GroupNodes one_node, two_nodes{{0, 0, 1, 1}, 0};  // these pass messages around a ring
+  for (const auto& [ranks, nodes] :
+       {std::pair(2, one_node), std::pair(3, one_node), std::pair(4, two_nodes)}) {
+    run_connected(ranks, "127.0.0.1", [ranks = ranks, &nodes = nodes](Transport& transport) {
       RunControl run(ranks);
       std::vector<int> all(static_cast<std::size_t>(ranks));
       std::iota(all.begin(), all.end(), 0);
       CpuDevice device(run, transport.rank(), fsdp2_streams());
-      const auto world = make_message_communicator(run, device, transport, all, 3);
+      const auto world = make_message_communicator(run, device, transport, all, 3, nodes);
       check_communicator(run, *world, device);
       check_all_gather(*world, device, Stream::compute, 3'000'001);
       check_reductions<float>(*world, device, Stream::compute, 700'003, Reduction::average, 99);
