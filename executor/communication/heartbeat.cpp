@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "executor/communication/message_communicator.hpp"
+#include "executor/communication/process_memory.hpp"
 #include "executor/communication/transport.hpp"
 #include "executor/device/run_control.hpp"
 
@@ -56,18 +55,8 @@ void on_terminate(int) {
   was_terminated = 1;
 }
 
-// The same for processes that can see each other's ids.
-std::string id_space() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  std::array<char, 64> link{};
-  const ssize_t length = readlink("/proc/self/ns/pid", link.data(), link.size());
-  if (length > 0) boot.append(link.data(), static_cast<std::size_t>(length));
-  return boot;
-}
-
 PeerProcesses::PeerProcesses(RunControl& run, Transport& transport) {
-  const std::string space = id_space() + " ";
+  const std::string space = process_space() + " ";
   const auto all = exchange(run, transport, space + std::to_string(getpid()));
   for (int rank = 0; rank < transport.size(); ++rank) {
     const std::string& other = all[static_cast<std::size_t>(rank)];

@@ -14,6 +14,7 @@ struct Raw {
   std::uint8_t mark, kind, channel, nothing;
   std::uint32_t bytes;
   std::uint64_t message;
+  std::array<std::uint64_t, 3> words;
 };
 static_assert(sizeof(Raw) == kTcpHeader);
 
@@ -25,7 +26,8 @@ TcpHeader encode(const TcpFrame& frame) {
                 static_cast<std::uint8_t>(frame.channel),
                 0,
                 frame.bytes,
-                frame.message};
+                frame.message,
+                frame.words};
   return std::bit_cast<TcpHeader>(raw);
 }
 
@@ -33,11 +35,12 @@ std::optional<TcpFrame> decode(std::span<const std::byte, kTcpHeader> header) {
   Raw raw{};
   std::memcpy(&raw, header.data(), sizeof raw);
   if (raw.mark != kMark || raw.nothing != 0 || raw.channel >= kTcpChannels ||
-      raw.kind > static_cast<std::uint8_t>(TcpFrame::Kind::abort) ||
+      raw.kind > static_cast<std::uint8_t>(TcpFrame::Kind::taken) ||
       raw.message > kTcpLongestMessage) {
     return std::nullopt;
   }
-  const TcpFrame frame{static_cast<TcpFrame::Kind>(raw.kind), raw.channel, raw.bytes, raw.message};
+  const TcpFrame frame{static_cast<TcpFrame::Kind>(raw.kind), raw.channel, raw.bytes, raw.message,
+                       raw.words};
   if (frame.kind != TcpFrame::Kind::data) {
     return frame.bytes == 0 ? std::optional(frame) : std::nullopt;
   }

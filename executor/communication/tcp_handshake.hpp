@@ -15,7 +15,7 @@
 
 namespace foreshard::executor {
 
-constexpr std::uint32_t kTcpVersion = 1;  // of the handshake and of the frames
+constexpr std::uint32_t kTcpVersion = 2;  // of the handshake and of the frames
 
 // What must be the same in all processes of a run.
 struct RunIdentity {

@@ -103,6 +103,7 @@ TcpIncoming::Arrival TcpIncoming::take_header() {
       if (to.is_early) early_bytes_ -= to.size + kEarlyCost;
       to.is_under_way = to.is_early = false;
       return {};
+    case TcpFrame::Kind::lent: return {nullptr, frame, next_awaited(to, frame->message).message};
     default: return {nullptr, frame};
   }
 }
@@ -114,20 +115,25 @@ void TcpIncoming::begin(Channel& to, std::uint64_t size) {
     return;
   }
   to.is_early = to.awaited.empty();
-  if (to.is_early) {
-    if (size > kTcpEager) throw TcpProtocolError("an unexpected long message arrived");
+  if (to.is_early && size <= kTcpEager) {
     early_bytes_ += size + kEarlyCost;
     if (early_bytes_ > kMaxEarlyBytes)
       throw TcpProtocolError("too many unexpected messages arrived");
     to.arriving.assign(size, std::byte{0});
   } else {
-    to.target = to.awaited.front();
-    check_sizes(to.target.size, size);
-    to.awaited.pop_front();
+    to.target = next_awaited(to, size);
   }
   to.is_under_way = true;
   to.size = size;
   to.moved = 0;
+}
+
+TcpIncoming::Awaited TcpIncoming::next_awaited(Channel& to, std::uint64_t size) {
+  if (to.awaited.empty()) throw TcpProtocolError("an unexpected long message arrived");
+  const Awaited next = to.awaited.front();
+  check_sizes(next.size, size);
+  to.awaited.pop_front();
+  return next;
 }
 
 TcpMessage* TcpIncoming::finish_message(Channel& to) {

@@ -29,6 +29,7 @@ class TcpIncoming {
   struct Arrival {
     TcpMessage* completed = nullptr;
     std::optional<TcpFrame> control;  // a frame without data, for the owner to act on
+    TcpMessage* borrower = nullptr;   // that awaited what is lent; none: it has been withdrawn
   };
   Arrival arrived(std::size_t bytes);  // throws TcpProtocolError
 
@@ -49,6 +50,7 @@ class TcpIncoming {
   };
   Channel& channel(int number) { return channels_[static_cast<std::size_t>(number)]; }
   void begin(Channel& channel, std::uint64_t size);
+  static Awaited next_awaited(Channel& channel, std::uint64_t size);
   Arrival take_header();
   TcpMessage* finish_message(Channel& channel);
   TcpMessage* deliver(const std::vector<std::byte>& early, TcpMessage& message);

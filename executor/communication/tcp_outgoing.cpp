@@ -15,6 +15,8 @@ void TcpOutgoing::add(int number, TcpMessage& message) {
 }
 
 void TcpOutgoing::withdraw(int number, TcpMessage& message) {
+  message.loan = 0;
+  std::erase_if(loans_, [&](const Loan& loan) { return loan.message == &message; });
   auto& messages = channel(number).messages;
   const auto found = std::ranges::find(messages, &message);
   if (found == messages.end()) return;
@@ -33,6 +35,16 @@ void TcpOutgoing::add_credit(int number) {
   }
 }
 
+TcpMessage* TcpOutgoing::taken(std::uint64_t number) {
+  const auto found = std::ranges::find_if(
+      loans_, [number](const Loan& loan) { return loan.message->loan == number; });
+  if (found == loans_.end()) return nullptr;
+  TcpMessage* const message = found->message;
+  message->loan = 0;
+  loans_.erase(found);
+  return message;
+}
+
 void TcpOutgoing::end_with(const TcpFrame& frame) {
   for (Channel& channel : channels_) channel.messages.clear();
   if (current_.is_there && current_.message != nullptr) keep_rest();
@@ -40,6 +52,8 @@ void TcpOutgoing::end_with(const TcpFrame& frame) {
 }
 
 bool TcpOutgoing::has_anything_but(int number) const {
+  const auto is_other = [number](const Loan& loan) { return loan.channel != number; };
+  if (std::ranges::any_of(loans_, is_other)) return true;
   for (int other = 0; other < kTcpChannels; ++other) {
     if (other != number && !channels_[static_cast<std::size_t>(other)].messages.empty())
       return true;
@@ -64,13 +78,29 @@ void TcpOutgoing::begin_frame() {
     if (!may_go_on(channel(number))) continue;
     turn_ = (number + 1) % kTcpChannels;
     TcpMessage& message = *channel(number).messages.front();
-    if (message.moved == 0 && message.size > kTcpEager) --channel(number).credits;
+    if (message.moved == 0 && message.size > kTcpEager) {
+      --channel(number).credits;
+      if (lends_) return begin_loan(number, message);
+    }
     const auto bytes = static_cast<std::uint32_t>(
         std::min<std::size_t>(kTcpLongestFrame, message.size - message.moved));
     const TcpFrame frame{TcpFrame::Kind::data, number, bytes, message.size};
     current_ = {frame, encode(frame), 0, true, &message};
     return;
   }
+}
+
+void TcpOutgoing::begin_loan(int number, TcpMessage& message) {
+  message.loan = ++last_loan_;
+  channel(number).messages.pop_front();
+  loans_.push_back({number, &message});
+  const auto address = [](const void* of) { return reinterpret_cast<std::uint64_t>(of); };
+  const TcpFrame frame{TcpFrame::Kind::lent,
+                       number,
+                       0,
+                       message.size,
+                       {address(message.data), address(&message.loan), message.loan}};
+  current_ = {frame, encode(frame), 0, true, nullptr};
 }
 
 std::array<TcpOutgoing::Piece, 2> TcpOutgoing::next() {

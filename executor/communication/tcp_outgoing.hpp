@@ -19,7 +19,10 @@ class TcpOutgoing {
   void add(int channel, TcpMessage& message);
   // Its memory is not looked at any more; what has not been begun is not sent.
   void withdraw(int channel, TcpMessage& message);
-  void add_credit(int channel);  // the other process awaits one more long message
+  void add_credit(int channel);   // the other process awaits one more long message
+  void lend() { lends_ = true; }  // it can read long messages where they lie
+  // It needs a loan no more. Returns the message that is complete now; none where it was withdrawn.
+  TcpMessage* taken(std::uint64_t loan);
   // A frame without data, before anything else that has not been begun.
   void add(const TcpFrame& frame) { controls_.push_back(frame); }
   // Forgets everything but the frame being sent, and ends with this one.
@@ -47,14 +50,22 @@ class TcpOutgoing {
     TcpMessage* message = nullptr;  // nullptr: there is no data, or it lies in rest_
     std::size_t size() const { return kTcpHeader + frame.bytes; }
   };
+  struct Loan {
+    int channel = 0;
+    TcpMessage* message = nullptr;
+  };
   Channel& channel(int number) { return channels_[static_cast<std::size_t>(number)]; }
   bool may_go_on(const Channel& channel) const;
   void begin_frame();
+  void begin_loan(int channel, TcpMessage& message);
   Piece data_left() const;
   void keep_rest();
 
   std::array<Channel, kTcpChannels> channels_;
   std::deque<TcpFrame> controls_;
+  bool lends_ = false;
+  std::vector<Loan> loans_;
+  std::uint64_t last_loan_ = 0;
   Current current_;
   std::vector<std::byte> rest_;  // of the current frame, whose message has been withdrawn
   int turn_ = 0;                 // the channel that is asked first

@@ -6,8 +6,11 @@
 #include <cstring>
 
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include "executor/communication/process_memory.hpp"
 #include "executor/communication/transport.hpp"
+#include "models/base/fnv_hash.hpp"
 
 namespace foreshard::executor {
 namespace {
@@ -16,6 +19,15 @@ constexpr std::size_t kStaged = 1 << 14;   // room for headers and short message
 constexpr std::size_t kOneTurn = 4 << 20;  // bytes read before other connections have their turn
 // The error where more than a heartbeat is awaited of, or to be told to, a process that has left.
 constexpr const char* kStillNeeded = "has left the run, but others still need it";
+
+std::uint64_t hash_of_space() {
+  static const std::uint64_t hash = [] {
+    FnvHash space;
+    space.add(process_space());
+    return space.value();
+  }();
+  return hash;
+}
 
 }  // namespace
 
@@ -74,11 +86,57 @@ TcpChannels TcpPeer::receive(TcpRequest& request) {
 void TcpPeer::cancel(TcpRequest& request) {
   if (request.is_receive) {
     const std::lock_guard lock(in_mutex_);
-    if (!request.is_done) in_.withdraw(request.channel, request);
+    if (request.is_done) return;
+    if (request.lent[2] != 0) {
+      --borrowed_;
+      const std::lock_guard out_lock(out_mutex_);
+      out_.add({TcpFrame::Kind::taken, request.channel, 0, request.lent[2]});
+    } else {
+      in_.withdraw(request.channel, request);
+    }
   } else {
     const std::lock_guard lock(out_mutex_);
     if (!request.is_done) out_.withdraw(request.channel, request);
   }
+}
+
+TcpChannels TcpPeer::offer_memory() {
+  return say({TcpFrame::Kind::readable,
+              0,
+              0,
+              static_cast<std::uint64_t>(getpid()),
+              {hash_of_space(), reinterpret_cast<std::uint64_t>(&word_), word_}});
+}
+
+bool TcpPeer::can_read(const TcpFrame& readable) {
+  const auto [space, place, word] = readable.words;
+  std::uint64_t seen = 0;
+  const auto process = static_cast<pid_t>(readable.message);
+  if (space != hash_of_space() ||
+      read_memory(process, place, std::as_writable_bytes(std::span(&seen, 1))) != 0 ||
+      seen != word) {
+    return false;
+  }
+  readable_ = process;
+  return true;
+}
+
+// The sender lends it as long as the number is there, so what was copied before it is seen is right.
+bool TcpPeer::take(TcpRequest& request, TcpChannels& completed) {
+  const auto [address, place, number] = request.lent;
+  const int failed = read_memory(readable_, address, {request.data, request.size});
+  std::uint64_t seen = 0;
+  if (read_memory(readable_, place, std::as_writable_bytes(std::span(&seen, 1))) == 0 &&
+      seen == number) {
+    if (failed == 0) {
+      --borrowed_;
+      completed = say({TcpFrame::Kind::taken, request.channel, 0, number});
+      return true;
+    }
+    lose(std::string("its memory cannot be read (") + std::strerror(failed) + ")");
+  }
+  request.is_lent = false;
+  return false;
 }
 
 TcpChannels TcpPeer::say(const TcpFrame& frame, bool is_last) {
@@ -158,39 +216,62 @@ void TcpPeer::read_some(Read& read) {
     const auto bytes = static_cast<std::size_t>(came);
     all += bytes;
     if (goes_straight) {
-      take(bytes, read.completed);
+      note_arrival(bytes, read.completed);
       continue;
     }
     for (std::size_t at = 0; at < bytes;) {
       const auto to = in_.space();
       const std::size_t n = std::min(to.size(), bytes - at);
       std::memcpy(to.data(), &staged[at], n);
-      take(n, read.completed);
+      note_arrival(n, read.completed);
       at += n;
     }
   }
 }
 
-void TcpPeer::take(std::size_t bytes, TcpChannels& completed) {
+void TcpPeer::note_arrival(std::size_t bytes, TcpChannels& completed) {
   const auto arrival = in_.arrived(bytes);
   if (arrival.completed != nullptr) complete(*arrival.completed, completed);
-  if (arrival.control) act_on(*arrival.control, completed);
+  if (arrival.control) act_on(*arrival.control, arrival.borrower, completed);
 }
 
-void TcpPeer::act_on(const TcpFrame& control, TcpChannels& completed) {
-  if (control.kind == TcpFrame::Kind::credit) {
-    const std::lock_guard lock(out_mutex_);
-    out_.add_credit(control.channel);
-    flush(completed);
-  } else if (control.kind == TcpFrame::Kind::goodbye) {
-    has_left_ = true;
-    const std::lock_guard lock(out_mutex_);
-    if (in_.awaits_anything_but(kHeartbeatChannel) || out_.has_anything_but(kHeartbeatChannel)) {
-      lose(kStillNeeded);
-    }
-  } else {
-    lose("has ended the run; see its own error message", control.message);
+// With in_mutex_ held.
+void TcpPeer::act_on(const TcpFrame& control, TcpMessage* borrower, TcpChannels& completed) {
+  const std::lock_guard lock(out_mutex_);
+  switch (control.kind) {
+    case TcpFrame::Kind::credit: out_.add_credit(control.channel); break;
+    case TcpFrame::Kind::goodbye:
+      has_left_ = true;
+      if (in_.awaits_anything_but(kHeartbeatChannel) || borrowed_ > 0 ||
+          out_.has_anything_but(kHeartbeatChannel)) {
+        lose(kStillNeeded);
+      }
+      return;
+    case TcpFrame::Kind::readable:
+      if (can_read(control)) out_.add({TcpFrame::Kind::reads});
+      break;
+    case TcpFrame::Kind::reads: out_.lend(); break;
+    case TcpFrame::Kind::lent: return borrow(control, borrower, completed);
+    case TcpFrame::Kind::taken:
+      if (TcpMessage* done = out_.taken(control.message)) complete(*done, completed);
+      return;
+    default: lose("has ended the run; see its own error message", control.message); return;
   }
+  flush(completed);
+}
+
+// With both mutexes held.
+void TcpPeer::borrow(const TcpFrame& lent, TcpMessage* borrower, TcpChannels& completed) {
+  if (readable_ == 0) throw TcpProtocolError("it lends memory that cannot be read");
+  if (borrower == nullptr) {
+    out_.add({TcpFrame::Kind::taken, lent.channel, 0, lent.words[2]});
+    return flush(completed);
+  }
+  auto& request = static_cast<TcpRequest&>(*borrower);
+  request.lent = lent.words;
+  ++borrowed_;
+  request.is_lent.store(true, std::memory_order_release);
+  completed.add(request.channel);  // wakes who will take it
 }
 
 // With in_mutex_ held. Nothing more is read from it.

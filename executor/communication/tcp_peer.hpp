@@ -2,6 +2,7 @@
 // under way, as far as that goes without waiting.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -19,9 +20,11 @@ struct TcpRequest : TcpMessage {
   int channel = 0;
   bool is_receive = false;
   std::atomic<bool> is_done{false};
+  std::array<std::uint64_t, 3> lent{};  // to a receive, see TcpFrame
+  std::atomic<bool> is_lent{false};     // it is to be taken
 };
 
-// The channels on which something was completed.
+// The channels on which something was completed, or is there to be taken.
 class TcpChannels {
  public:
   void add(int channel) { set_ |= std::uint64_t{1} << channel; }
@@ -38,11 +41,17 @@ class TcpPeer {
  public:
   explicit TcpPeer(Socket socket) : socket_(std::move(socket)) {}
 
+  // Offers this process' memory to be read, if it can be.
+  TcpChannels offer_memory();
+
   // Each returns the channels on which something was completed; what could not be written at once is
   // left to `write`, when the socket has room again.
   TcpChannels send(TcpRequest& request);
   TcpChannels receive(TcpRequest& request);
   void cancel(TcpRequest& request);
+  // Copies what is lent to a receive, on the thread that awaits it. Returns whether all of it has
+  // come; if not, the sender has gone or has withdrawn it, and it never will.
+  bool take(TcpRequest& request, TcpChannels& completed);
   TcpChannels say(const TcpFrame& frame, bool is_last = false);
   struct Read {
     TcpChannels completed;
@@ -68,8 +77,10 @@ class TcpPeer {
  private:
   void flush(TcpChannels& completed);
   void complete(TcpMessage& message, TcpChannels& completed);
-  void take(std::size_t bytes, TcpChannels& completed);
-  void act_on(const TcpFrame& control, TcpChannels& completed);
+  void note_arrival(std::size_t bytes, TcpChannels& completed);
+  void act_on(const TcpFrame& control, TcpMessage* borrower, TcpChannels& completed);
+  void borrow(const TcpFrame& lent, TcpMessage* borrower, TcpChannels& completed);
+  bool can_read(const TcpFrame& readable);
   void distrust(const TcpProtocolError& error);
   void close(int error);
   void lose(std::string why, std::optional<std::uint64_t> blamed = std::nullopt);
@@ -84,6 +95,10 @@ class TcpPeer {
   std::optional<Loss> loss_;
   std::atomic<bool> wants_to_write_{false}, has_left_{false}, has_closed_{false}, is_lost_{false};
   std::atomic<int> write_error_{0};
+  std::atomic<pid_t> readable_{0};  // the other process, where its memory can be read
+  std::atomic<int> borrowed_{0};    // messages that it has lent, and that have not been taken
+  // What it finds here where it can read this process' memory.
+  const std::uint64_t word_ = reinterpret_cast<std::uint64_t>(this) ^ 0x9e3779b97f4a7c15;
 };
 
 }  // namespace foreshard::executor

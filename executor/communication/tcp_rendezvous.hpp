@@ -20,6 +20,7 @@ struct Rendezvous {
   std::optional<int> ranks_here;  // on this node, where that is known
   MeetingPoint point;
   RunIdentity run;
+  bool lends_memory = true;  // to the ranks of its node, which read long messages where they lie
 };
 
 // A connection to each other rank, by rank; nothing at its own place. An error where something is

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "executor/communication/process_memory.hpp"
 #include "executor/communication/tcp_peer.hpp"
 #include "executor/device/start_thread.hpp"
 
@@ -45,7 +46,8 @@ class RequestPool {
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(int rank, std::vector<Socket> sockets, Nanoseconds longest_silence)
+  TcpTransport(int rank, std::vector<Socket> sockets, bool lends_memory,
+               Nanoseconds longest_silence)
       : rank_(rank),
         longest_silence_(longest_silence),
         peers_(sockets.size()),
@@ -60,6 +62,7 @@ class TcpTransport final : public Transport {
       watch(peers_[r]->descriptor(), r, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
     }
     thread_ = start_thread("the thread of the connections", [this] { serve(); });
+    if (lends_memory) offer_memory();
   }
 
   ~TcpTransport() override {
@@ -95,7 +98,9 @@ class TcpTransport final : public Transport {
     std::size_t left = 0;
     for (Ticket& ticket : tickets) {
       if (ticket.is_done) continue;
-      if (request_of(ticket).is_done.load(std::memory_order_acquire)) {
+      TcpRequest& request = request_of(ticket);
+      if (request.is_done.load(std::memory_order_acquire) ||
+          (request.is_lent.load(std::memory_order_acquire) && take(request))) {
         finish(ticket);
       } else {
         ++left;
@@ -140,7 +145,21 @@ class TcpTransport final : public Transport {
     request.channel = channel;
     request.is_receive = is_receive;
     request.is_done.store(false, std::memory_order_relaxed);
+    request.lent = {};
+    request.is_lent.store(false, std::memory_order_relaxed);
     return request;
+  }
+  bool take(TcpRequest& request) {
+    TcpChannels completed;
+    const bool has_come = peer(request.peer).take(request, completed);
+    settle(peer(request.peer), completed);
+    return has_come;
+  }
+  void offer_memory() {
+    allow_reading();
+    for (const auto& peer : peers_) {
+      if (peer) settle(*peer, peer->offer_memory());
+    }
   }
   static TcpRequest& request_of(const Ticket& ticket) {
     return *reinterpret_cast<TcpRequest*>(ticket.handle);
@@ -278,7 +297,8 @@ Result<std::unique_ptr<Transport>> connect_by_tcp(const Rendezvous& rendezvous,
                                                   Nanoseconds longest_silence) {
   auto sockets = meet(rendezvous);
   if (!sockets) return tl::unexpected(sockets.error());
-  return std::make_unique<TcpTransport>(rendezvous.rank, std::move(*sockets), longest_silence);
+  return std::make_unique<TcpTransport>(rendezvous.rank, std::move(*sockets),
+                                        rendezvous.lends_memory, longest_silence);
 }
 
 }  // namespace foreshard::executor

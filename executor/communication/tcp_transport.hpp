@@ -2,8 +2,10 @@
 // torchrun and srun talk by, without MPI.
 //
 // A thread of its own reads, and writes what did not fit into a connection at once; those that wait
-// for a message sleep until it is done. Plain sockets, because what message libraries add (queues of
-// copies, connections that come back by themselves) is what tensors between ranks must not have.
+// for a message sleep until it is done. Where a process can read another one's memory, long messages
+// stay there until the thread that awaits them copies them (process_memory.hpp). Plain sockets, because
+// what message libraries add (queues of copies, connections that come back by themselves) is what
+// tensors between ranks must not have.
 #pragma once
 
 #include <memory>

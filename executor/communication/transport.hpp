@@ -3,7 +3,8 @@
 //
 // Messages between two ranks with one channel number arrive in the order they were sent. All calls
 // return at once and may come from any thread; progress is made inside `test`, unless the transport
-// has a thread of its own for it (`changes`).
+// has a thread of its own for it (`changes`). What is received may be copied inside `test` all the
+// same, so a sender may wait until its receiver tests.
 #pragma once
 
 #include <algorithm>

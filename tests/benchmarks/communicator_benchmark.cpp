@@ -1,4 +1,5 @@
-// What streams and local collectives cost: hand-overs, bandwidth of gathering and of reducing.
+// What streams and collectives cost: hand-overs, bandwidth of gathering and of reducing, in memory and over
+// TCP within this machine.
 #include <array>
 #include <numeric>
 #include <thread>
@@ -7,7 +8,9 @@
 #include <benchmark/benchmark.h>
 
 #include "executor/communication/local_communicator.hpp"
+#include "executor/communication/message_communicator.hpp"
 #include "executor/communication/reduction.hpp"
+#include "executor/communication/tcp_transport.hpp"
 #include "executor/cpu/cpu_device.hpp"
 
 namespace foreshard::executor {
@@ -110,6 +113,68 @@ void local_reduce_scatter(benchmark::State& state) {
 BENCHMARK(local_reduce_scatter)
     ->ArgsProduct({{64 << 10, 4 << 20},
                    {static_cast<int>(DType::fp32), static_cast<int>(DType::bf16)}})
+    ->UseRealTime();
+
+// Ranks that talk as processes do, though they are threads here.
+class TcpRanks {
+ public:
+  TcpRanks(int ranks, bool lends_memory) : run(ranks), transports(static_cast<std::size_t>(ranks)) {
+    const int port = [] {
+      const Socket socket = listen_at(resolve("127.0.0.1", 0).value().front(), 1).value();
+      return Endpoint::of_ourselves(socket).port();
+    }();
+    std::vector<int> all(transports.size());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<std::thread> threads;
+    for (const int rank : all) {
+      devices.push_back(std::make_unique<CpuDevice>(run, rank, fsdp2_streams()));
+      threads.emplace_back([this, rank, ranks, port, lends_memory] {
+        const Rendezvous place{rank,
+                               ranks,
+                               {"127.0.0.1", port, Nanoseconds{10'000'000'000}},
+                               {ranks, 0, 0},
+                               lends_memory};
+        auto& transport = transports[static_cast<std::size_t>(rank)];
+        transport = std::move(connect_by_tcp(place).value());
+        for (int i = 0; i < 2; ++i) exchange(run, *transport, "");  // they know who lends
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < transports.size(); ++i) {
+      group.push_back(make_message_communicator(run, *devices[i], *transports[i], all, 0));
+    }
+  }
+  ~TcpRanks() {
+    for (auto& device : devices) device->stop();
+    std::vector<std::thread> threads;  // they say goodbye together
+    for (auto& transport : transports) threads.emplace_back([&transport] { transport.reset(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  TcpRanks(const TcpRanks&) = delete;
+  TcpRanks& operator=(const TcpRanks&) = delete;
+
+  RunControl run;
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<std::unique_ptr<Communicator>> group;
+  std::vector<std::unique_ptr<CpuDevice>> devices;
+};
+
+// The whole buffer's bytes, how many ranks, and whether they read each other's memory.
+void tcp_all_gather(benchmark::State& state) {
+  TcpRanks ranks(static_cast<int>(state.range(1)), state.range(2) != 0);
+  std::vector<std::vector<std::byte>> buffers(
+      ranks.group.size(), std::vector<std::byte>(static_cast<std::size_t>(state.range(0))));
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      ranks.group[i]->all_gather(Stream::compute, 0, buffers[i].data(),
+                                 state.range(0) / state.range(1));
+    }
+    for (auto& device : ranks.devices) device->synchronize();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(tcp_all_gather)
+    ->ArgsProduct({{256 << 10, 1 << 20, 4 << 20, 64 << 20}, {2, 4}, {0, 1}})
     ->UseRealTime();
 
 // One thread, both inputs in the cache.

@@ -70,7 +70,8 @@ TEST(TcpFrames, HeadersComeBack) {
         TcpFrame{TcpFrame::Kind::data, 63, kTcpLongestFrame, kTcpLongestMessage},
         TcpFrame{TcpFrame::Kind::credit, 5, 0, std::uint64_t{5} << 32},
         TcpFrame{TcpFrame::Kind::withdrawn, 1}, TcpFrame{TcpFrame::Kind::goodbye},
-        TcpFrame{TcpFrame::Kind::abort}}) {
+        TcpFrame{TcpFrame::Kind::abort},
+        TcpFrame{TcpFrame::Kind::lent, 1, 0, 1 << 20, {~std::uint64_t{0}, 2, 3}}}) {
     EXPECT_EQ(decode(encode(frame)), frame);
   }
 }
@@ -81,7 +82,7 @@ TEST(TcpFrames, WhatCannotBeIsNoFrame) {
         TcpFrame{TcpFrame::Kind::data, 0, 0, 1},
         TcpFrame{TcpFrame::Kind::data, 0, kTcpLongestFrame + 1, 1 << 30},
         TcpFrame{TcpFrame::Kind::data, 0, 1, kTcpLongestMessage + 1},
-        TcpFrame{TcpFrame::Kind::credit, 0, 1, 1}, TcpFrame{static_cast<TcpFrame::Kind>(5)}}) {
+        TcpFrame{TcpFrame::Kind::credit, 0, 1, 1}, TcpFrame{static_cast<TcpFrame::Kind>(9)}}) {
     EXPECT_FALSE(decode(encode(frame)));
   }
   EXPECT_FALSE(decode(TcpHeader{}));
@@ -233,6 +234,33 @@ TEST(TcpFrames, AnEndForgetsEverythingElse) {
   EXPECT_EQ(wire.controls, std::vector{TcpFrame{TcpFrame::Kind::abort}});
 }
 
+TEST(TcpFrames, LongMessagesAreLentOnceTheyAreAwaited) {
+  Wire wire;
+  Bytes data = bytes_of(1 << 20, 1), small = bytes_of(9, 2), landed(data.size()), small_in(9);
+  TcpMessage out = message(data), in = message(landed), after = message(small),
+             after_in = message(small_in);
+  wire.out.lend();
+  wire.out.add(1, out);
+  wire.out.add(1, after);
+  wire.move_all();
+  EXPECT_TRUE(wire.controls.empty());
+  wire.await(1, in);
+  wire.await(1, after_in);
+  wire.move_all();
+  EXPECT_EQ(wire.received, std::vector{&after_in});
+  ASSERT_EQ(wire.controls.size(), 1u);
+  const auto [address, place, number] = wire.controls[0].words;
+  EXPECT_EQ(address, reinterpret_cast<std::uint64_t>(data.data()));
+  EXPECT_EQ(place, reinterpret_cast<std::uint64_t>(&out.loan));
+  EXPECT_EQ(out.loan, number);
+  EXPECT_TRUE(wire.out.has_anything_but(2));
+  EXPECT_EQ(wire.out.taken(number + 1), nullptr);
+  EXPECT_EQ(wire.out.taken(number), &out);
+  EXPECT_EQ(out.loan, 0u);
+  EXPECT_FALSE(wire.out.has_anything_but(2));
+  EXPECT_EQ(wire.out.taken(number), nullptr);
+}
+
 // What `headers` say, one after another, with zeros as data.
 std::string complaint(const std::vector<TcpFrame>& frames, std::size_t awaited = 0) {
   TcpIncoming in;
@@ -270,6 +298,10 @@ TEST(TcpFrames, WhatNobodyWouldSendIsRefused) {
   EXPECT_EQ(complaint({data(4, 9), data(6, 9)}, 9), "a message is too long");
   EXPECT_EQ(complaint({{TcpFrame::Kind::withdrawn, 0}}, 9),
             "it cancelled a message that it had not started");
+  const TcpFrame lent{TcpFrame::Kind::lent, 0, 0, 1 << 20, {1, 2, 3}};
+  EXPECT_EQ(complaint({lent}), "an unexpected long message arrived");
+  EXPECT_EQ(complaint({lent}, (1 << 20) + 1),
+            "a message of 1048576 bytes arrived where 1048577 were expected");
   EXPECT_EQ(complaint(std::vector(1000, data(1 << 16, 1 << 16))),
             "too many unexpected messages arrived");
   TcpOutgoing out;

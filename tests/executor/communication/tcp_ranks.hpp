@@ -52,17 +52,26 @@ inline void run_ranks(int ranks, const std::function<void(int rank)>& body) {
   for (const std::string& error : errors_of_ranks(ranks, body)) EXPECT_EQ(error, "");
 }
 
+// Waits until ranks of this machine know whether they can read each other's memory.
+inline void find_readers(Transport& transport) {
+  RunControl run(transport.size());
+  for (int i = 0; i < 2; ++i) exchange(run, transport, "");
+}
+
 // Ranks that have met.
 inline void run_connected(int ranks, const std::string& host,
-                          const std::function<void(Transport& transport)>& body) {
+                          const std::function<void(Transport& transport)>& body,
+                          bool lends_memory = true) {
   const int port = free_port();
   run_ranks(ranks, [&](int rank) {
     Rendezvous place = rendezvous(rank, port, {ranks, 11, 22});
     place.point.host = host;
+    place.lends_memory = lends_memory;
     const auto transport = connect_by_tcp(place);
     if (!transport) throw std::runtime_error(transport.error().text());
     ASSERT_EQ((*transport)->rank(), rank);
     ASSERT_EQ((*transport)->size(), ranks);
+    find_readers(**transport);
     body(**transport);
   });
 }

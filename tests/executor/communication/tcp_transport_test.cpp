@@ -7,32 +7,44 @@
 #include <latch>
 #include <numeric>
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "executor/communication/message_communicator.hpp"
+#include "executor/communication/process_memory.hpp"
 #include "executor/communication/tcp_frames.hpp"
 #include "executor/communication/tcp_reception.hpp"
+#include "models/base/fnv_hash.hpp"
 #include "tests/executor/communication/communicator_checks.hpp"
 #include "tests/executor/communication/tcp_ranks.hpp"
 
 namespace foreshard::executor {
 namespace {
 
-TEST(TcpTransport, CollectivesKeepTheirPromises) {
+// Long messages go over the connection, or are read in the sender's memory.
+class TcpTransportBothWays : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Memory, TcpTransportBothWays, testing::Bool(),
+                         [](const auto& lends) { return lends.param ? "Lent" : "Sent"; });
+
+TEST_P(TcpTransportBothWays, CollectivesKeepTheirPromises) {
   const GroupNodes one_node, two_nodes{{0, 0, 1, 1}, 0};  // these pass messages around a ring
   for (const auto& [ranks, nodes] :
        {std::pair(2, one_node), std::pair(3, one_node), std::pair(4, two_nodes)}) {
-    run_connected(ranks, "127.0.0.1", [ranks = ranks, &nodes = nodes](Transport& transport) {
-      RunControl run(ranks);
-      std::vector<int> all(static_cast<std::size_t>(ranks));
-      std::iota(all.begin(), all.end(), 0);
-      CpuDevice device(run, transport.rank(), fsdp2_streams());
-      const auto world = make_message_communicator(run, device, transport, all, 3, nodes);
-      check_communicator(run, *world, device);
-      check_all_gather(*world, device, Stream::compute, 3'000'001);
-      check_reductions<float>(*world, device, Stream::compute, 700'003, Reduction::average, 99);
-    });
+    run_connected(
+        ranks, "127.0.0.1",
+        [ranks = ranks, &nodes = nodes](Transport& transport) {
+          RunControl run(ranks);
+          std::vector<int> all(static_cast<std::size_t>(ranks));
+          std::iota(all.begin(), all.end(), 0);
+          CpuDevice device(run, transport.rank(), fsdp2_streams());
+          const auto world = make_message_communicator(run, device, transport, all, 3, nodes);
+          check_communicator(run, *world, device);
+          check_all_gather(*world, device, Stream::compute, 3'000'001);
+          check_reductions<float>(*world, device, Stream::compute, 700'003, Reduction::average, 99);
+        },
+        GetParam());
   }
 }
 
@@ -72,22 +84,25 @@ class RepeatedPages {
   std::byte* data_ = nullptr;
 };
 
-TEST(TcpTransport, MessagesAboveTwoGibibytes) {
+TEST_P(TcpTransportBothWays, MessagesAboveTwoGibibytes) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "every byte takes a sanitizer too long";
 #endif
-  run_connected(2, "127.0.0.1", [](Transport& transport) {
-    RepeatedPages pages;
-    const std::size_t last = RepeatedPages::kSize - 1, place = last % RepeatedPages::kPiece;
-    if (transport.rank() == 0) {
-      pages.all()[place] = std::byte{0x5a};
-      wait_for(transport, {transport.send(pages.all(), 1, 0)});
-    } else {
-      wait_for(transport, {transport.receive(pages.all(), 0, 0)});
-      EXPECT_EQ(pages.all()[last], std::byte{0x5a});
-      EXPECT_EQ(pages.all()[last - 1], std::byte{0});
-    }
-  });
+  run_connected(
+      2, "127.0.0.1",
+      [](Transport& transport) {
+        RepeatedPages pages;
+        const std::size_t last = RepeatedPages::kSize - 1, place = last % RepeatedPages::kPiece;
+        if (transport.rank() == 0) {
+          pages.all()[place] = std::byte{0x5a};
+          wait_for(transport, {transport.send(pages.all(), 1, 0)});
+        } else {
+          wait_for(transport, {transport.receive(pages.all(), 0, 0)});
+          EXPECT_EQ(pages.all()[last], std::byte{0x5a});
+          EXPECT_EQ(pages.all()[last - 1], std::byte{0});
+        }
+      },
+      GetParam());
 }
 
 TEST(TcpTransport, EmptyAndUnawaitedMessagesKeepTheirOrder) {
@@ -110,6 +125,124 @@ TEST(TcpTransport, EmptyAndUnawaitedMessagesKeepTheirOrder) {
   });
 }
 
+constexpr std::size_t kLong = 1 << 20;
+
+// Rank 1 lends a long message to rank 0 on channel 0, and goes on when rank 0 knows of it.
+struct Lending {
+  explicit Lending(Transport& over) : transport(over) {
+    if (transport.rank() == 1) {
+      ticket = transport.send(data, 0, 0);
+    } else {
+      const auto* const changes = transport.changes(0);
+      const std::uint32_t before = *changes;
+      ticket = transport.receive(data, 1, 0);
+      while (*changes == before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    meet();
+  }
+  void meet() {
+    RunControl run(2);
+    exchange(run, transport, "");
+  }
+  bool is_done() { return transport.test({&ticket, 1}) == 0; }
+
+  Transport& transport;
+  std::vector<std::byte> data = std::vector<std::byte>(kLong);
+  Transport::Ticket ticket;
+};
+
+TEST(TcpTransport, LongMessagesAreReadWhereTheyLie) {
+  run_connected(2, "127.0.0.1", [](Transport& transport) {
+    Lending lending(transport);
+    if (transport.rank() == 1) {
+      EXPECT_FALSE(lending.is_done());
+      lending.data.back() = std::byte{7};  // nobody should; it shows which bytes are read
+      lending.meet();
+      wait_for(transport, {lending.ticket});
+    } else {
+      lending.meet();
+      EXPECT_TRUE(lending.is_done());
+      EXPECT_EQ(lending.data.back(), std::byte{7});
+    }
+  });
+}
+
+// It may have been read in part, or overwritten since; later messages are not affected.
+TEST(TcpTransport, WhatIsLentAndCancelledNeverComes) {
+  for (const int who : {0, 1}) {
+    run_connected(2, "127.0.0.1", [who](Transport& transport) {
+      Lending lending(transport);
+      const bool sends = transport.rank() == 1;
+      if (transport.rank() == who) transport.cancel(lending.ticket);
+      lending.meet();
+      if (who == 0 && sends) wait_for(transport, {lending.ticket});
+      if (who == 1 && !sends) {
+        EXPECT_FALSE(lending.is_done());
+        EXPECT_FALSE(lending.is_done());
+      }
+      std::vector<std::byte> next(kLong, sends ? std::byte{5} : std::byte{0});
+      wait_for(transport, {sends ? transport.send(next, 0, 0) : transport.receive(next, 1, 0)});
+      EXPECT_EQ(next, std::vector<std::byte>(kLong, std::byte{5}));
+      transport.cancel(lending.ticket);
+      lending.meet();
+    });
+  }
+}
+
+TEST(TcpTransport, WhoLeavesWithoutHavingLentIsNamed) {
+  const int port = free_port();
+  std::string failure;
+  run_ranks(2, [&](int rank) {
+    const auto transport = std::move(connect_by_tcp(rendezvous(rank, port, {2, 1, 1})).value());
+    find_readers(*transport);
+    Lending lending(*transport);
+    if (rank == 1) return transport->cancel(lending.ticket);
+    try {
+      wait_for(*transport, {lending.ticket});
+    } catch (const Aborted& aborted) {
+      failure = aborted.what();
+    }
+  });
+  EXPECT_EQ(failure, "rank 1: has left the run, but others still need it");
+}
+
+// One that cannot be read lends nothing, whatever others do.
+TEST(TcpTransport, MemoryIsLentByThoseThatCanBeRead) {
+  const int port = free_port();
+  run_ranks(3, [&](int rank) {
+    Rendezvous place = rendezvous(rank, port);
+    place.lends_memory = rank != 1;
+    const auto transport = std::move(connect_by_tcp(place).value());
+    RunControl run(3);
+    CpuDevice device(run, rank, fsdp2_streams());
+    const auto world = make_message_communicator(run, device, *transport, {0, 1, 2}, 3);
+    check_all_gather(*world, device, Stream::compute, kLong);
+    check_all_gather(*world, device, Stream::compute, kLong + 1);
+  });
+}
+
+TEST(TcpTransport, WhoseProcessIsKilledWhileItLendsIsNamed) {
+  const int port = free_port();
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto transport = std::move(connect_by_tcp(rendezvous(1, port, {2, 1, 1})).value());
+    find_readers(*transport);
+    const Lending lending(*transport);
+    for (;;) pause();
+  }
+  const auto transport = std::move(connect_by_tcp(rendezvous(0, port, {2, 1, 1})).value());
+  find_readers(*transport);
+  Lending lending(*transport);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  RunControl run(2);
+  EXPECT_FALSE(lending.is_done());
+  EXPECT_THROW(exchange(run, *transport, ""), Aborted);
+  EXPECT_EQ(run.failure()->text(), "rank 1: its process has ended unexpectedly");
+  EXPECT_FALSE(lending.is_done());
+  transport->cancel(lending.ticket);
+}
+
 // A process may still listen for heartbeats when another has done all it had to.
 TEST(TcpTransport, HeartbeatsAreNotNeededFromWhoLeaves) {
   const int port = free_port();
@@ -127,11 +260,13 @@ TEST(TcpTransport, HeartbeatsAreNotNeededFromWhoLeaves) {
   });
 }
 
-// A peer that speaks the handshake and then what it likes.
-std::string loss_after(std::span<const std::byte> bytes) {
+// A peer that speaks the handshake, hears so many bytes, and then speaks what it likes.
+std::string loss_after(std::span<const std::byte> bytes, std::size_t heard = 0) {
   const int port = free_port();
   std::thread peer([&] {
     auto sockets = meet(rendezvous(1, port, {2, 1, 1}));
+    std::vector<std::byte> words(heard);
+    receive_all((*sockets)[0], words, Deadline(10 * kSecond));
     send_all((*sockets)[0], bytes, Deadline(10 * kSecond));
   });
   std::string failure;
@@ -271,8 +406,31 @@ TEST(TcpTransport, AMessageOfAnotherSizeEndsTheRun) {
   });
 }
 
+TEST(TcpTransport, NothingIsBorrowedFromMemoryThatCannotBeRead) {
+  FnvHash space;
+  space.add(process_space());
+  const std::uint64_t word = 5, here = space.value();
+  const auto at = reinterpret_cast<std::uint64_t>(&word);
+  const auto loss = [&](const std::array<std::uint64_t, 3>& readable) {
+    const auto offer = encode(
+        TcpFrame{TcpFrame::Kind::readable, 0, 0, static_cast<std::uint64_t>(getpid()), readable});
+    const auto lent =
+        encode(TcpFrame{TcpFrame::Kind::lent, kExchangeChannel, 0, 8, {at, at, word}});
+    std::vector<std::byte> bytes(offer.begin(), offer.end());
+    bytes.insert(bytes.end(), lent.begin(), lent.end());
+    // Rank 0 has offered its own memory, and has sent a length and so awaits one.
+    return loss_after(bytes, 2 * kTcpHeader + sizeof word);
+  };
+  EXPECT_EQ(loss({here, at, word}), "rank 1: its process has ended unexpectedly");
+  const std::string refused = "rank 1: it lends memory that cannot be read";
+  EXPECT_EQ(loss({here + 1, at, word}), refused);
+  EXPECT_EQ(loss({here, at, word + 1}), refused);
+  EXPECT_EQ(loss({here, 8, word}), refused);
+}
+
 TEST(TcpTransport, WhatIsNoMessageEndsTheRun) {
-  const auto text = std::as_bytes(std::span("this is no frame at all"));
+  const auto text =
+      std::as_bytes(std::span("this is no frame at all, though it is as long as one"));
   EXPECT_EQ(loss_after(text), "rank 1: it sent something that is not a message");
 }
 
