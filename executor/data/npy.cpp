@@ -1,9 +1,9 @@
 #include "executor/data/npy.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cstring>
+#include <charconv>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -11,135 +11,79 @@ namespace foreshard::executor {
 
 namespace {
 
-// Just enough of Python's literals for NumPy's header dict. Every function skips blanks first and
-// returns nothing where the text is something else.
-class Literal {
- public:
-  explicit Literal(std::string_view text) : text_(text) {}
-
-  bool take(char expected) {
-    skip_blanks();
-    if (text_.empty() || text_.front() != expected) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-
-  bool at_end() {
-    skip_blanks();
-    return text_.empty();
-  }
-
-  std::optional<std::string> quoted() {
-    const char quote = take('\'') ? '\'' : take('"') ? '"' : '\0';
-    if (quote == '\0') return std::nullopt;
-    const auto end = text_.find(quote);
-    if (end == std::string_view::npos) return std::nullopt;
-    std::string inside(text_.substr(0, end));
-    text_.remove_prefix(end + 1);
-    return inside;
-  }
-
-  std::optional<bool> boolean() {
-    skip_blanks();
-    for (const std::string_view word : {"True", "False"}) {
-      if (text_.starts_with(word)) {
-        text_.remove_prefix(word.size());
-        return word == "True";
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::optional<std::int64_t> natural() {
-    skip_blanks();
-    std::int64_t value = 0;
-    std::size_t digits = 0;
-    for (; digits < text_.size() && text_[digits] >= '0' && text_[digits] <= '9'; ++digits) {
-      if (__builtin_mul_overflow(value, std::int64_t{10}, &value) ||
-          __builtin_add_overflow(value, std::int64_t{text_[digits] - '0'}, &value)) {
-        return std::nullopt;
-      }
-    }
-    if (digits == 0) return std::nullopt;
-    text_.remove_prefix(digits);
-    return value;
-  }
-
-  // "()", "(5,)", "(2, 3)"; "(5)" is no tuple.
-  std::optional<std::vector<std::int64_t>> tuple() {
-    if (!take('(')) return std::nullopt;
-    std::vector<std::int64_t> items;
-    bool comma = true;
-    while (!take(')')) {
-      const auto item = comma ? natural() : std::nullopt;
-      if (!item) return std::nullopt;
-      items.push_back(*item);
-      comma = take(',');
-    }
-    if (items.size() == 1 && !comma) return std::nullopt;
-    return items;
-  }
-
- private:
-  void skip_blanks() {
-    const auto start = text_.find_first_not_of(" \t\n\r");
-    text_.remove_prefix(start == std::string_view::npos ? text_.size() : start);
-  }
-
-  std::string_view text_;
-};
-
 struct Header {
   std::string descr;
   std::vector<std::int64_t> shape;
 };
 
-std::optional<Header> parse_header(std::string_view text) {
-  Literal literal(text);
-  Header header;
-  std::set<std::string> keys;
-  if (!literal.take('{')) return std::nullopt;
+// Takes the text's next token away, and the blanks before it; false where it is another one.
+bool take(std::string_view& text, std::string_view token) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\r"), text.size()));
+  if (!text.starts_with(token)) return false;
+  text.remove_prefix(token.size());
+  return true;
+}
+
+bool take_text(std::string_view& text, std::string& value) {
+  if (!take(text, "'")) return false;
+  value = text.substr(0, text.find('\''));
+  text.remove_prefix(value.size());
+  return take(text, "'");
+}
+
+// "()", "(5,)", "(2, 3)"; "(5)" is no tuple.
+bool take_tuple(std::string_view& text, std::vector<std::int64_t>& items) {
+  if (!take(text, "(")) return false;
   bool comma = true;
-  while (!literal.take('}')) {
-    const auto key = comma ? literal.quoted() : std::nullopt;
-    if (!key || !keys.insert(*key).second || !literal.take(':')) return std::nullopt;
-    if (*key == "descr") {
-      const auto value = literal.quoted();
-      if (!value) return std::nullopt;
-      header.descr = *value;
-    } else if (*key == "fortran_order") {  // means nothing in one dimension
-      if (!literal.boolean()) return std::nullopt;
-    } else if (*key == "shape") {
-      const auto value = literal.tuple();
-      if (!value) return std::nullopt;
-      header.shape = *value;
-    } else {
-      return std::nullopt;
-    }
-    comma = literal.take(',');
+  while (!take(text, ")")) {
+    std::int64_t item = -1;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), item).ptr;
+    if (!comma || item < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    items.push_back(item);
+    comma = take(text, ",");
   }
-  if (keys.size() != 3 || !literal.at_end()) return std::nullopt;
-  return header;
+  return comma || items.size() > 1;
+}
+
+// A Python dict of exactly descr, fortran_order (which means nothing in one dimension) and shape, in any order.
+std::optional<Header> parse_header(std::string copy) {
+  std::ranges::replace(copy, '"', '\'');
+  std::string_view text = copy;
+  Header header;
+  int missing = 3;
+  auto take_entry = [&, has_descr = false, has_order = false, has_shape = false]() mutable {
+    const auto is_next = [&text](const char* key, bool& is_taken) {
+      return !is_taken && (is_taken = take(text, key));
+    };
+    if (is_next("'descr'", has_descr)) return take(text, ":") && take_text(text, header.descr);
+    if (is_next("'shape'", has_shape)) return take(text, ":") && take_tuple(text, header.shape);
+    return is_next("'fortran_order'", has_order) && take(text, ":") &&
+           (take(text, "True") || take(text, "False"));
+  };
+  if (!take(text, "{")) return std::nullopt;
+  while (missing > 0 && take_entry() && (take(text, ",") || missing == 1)) --missing;
+  const bool is_whole = missing == 0 && take(text, "}");
+  take(text, "");
+  return is_whole && text.empty() ? std::optional(std::move(header)) : std::nullopt;
 }
 
 // "<u2" and the like; nothing for what is no integer.
 std::optional<NpyArray> array_of(const std::string& descr) {
-  constexpr bool little = std::endian::native == std::endian::little;
+  constexpr std::string_view kSizes = "1248";
+  constexpr TokenType kTypes[2][4] = {
+      {TokenType::u8, TokenType::u16, TokenType::u32, TokenType::u64},
+      {TokenType::i8, TokenType::i16, TokenType::i32, TokenType::i64}};
   if (descr.size() != 3) return std::nullopt;
-  const char order = descr[0];
-  const char kind = descr[1];
-  const int size = descr[2] - '0';
-  if (std::strchr("<>=|", order) == nullptr || (kind != 'u' && kind != 'i')) return std::nullopt;
-  if (size != 1 && size != 2 && size != 4 && size != 8) return std::nullopt;
-  if (order == '|' && size != 1) return std::nullopt;
+  const char order = descr[0], kind = descr[1];
+  const std::size_t size = kSizes.find(descr[2]);
+  const bool is_integer = (kind == 'u' || kind == 'i') && size < kSizes.size();
+  const bool is_ordered = order == '<' || order == '>' || order == '=';
+  if (!is_integer || (!is_ordered && (order != '|' || size > 0))) return std::nullopt;
   NpyArray array;
-  array.byte_swapped = size > 1 && order == (little ? '>' : '<');
-  constexpr TokenType unsigned_types[] = {TokenType::u8, TokenType::u16, TokenType::u32,
-                                          TokenType::u64};
-  constexpr TokenType signed_types[] = {TokenType::i8, TokenType::i16, TokenType::i32,
-                                        TokenType::i64};
-  const auto index = std::countr_zero(static_cast<unsigned>(size));
-  array.type = kind == 'u' ? unsigned_types[index] : signed_types[index];
+  constexpr bool kIsLittle = std::endian::native == std::endian::little;
+  array.byte_swapped = size > 0 && order == (kIsLittle ? '>' : '<');
+  array.type = kTypes[kind == 'i'][size];
   return array;
 }
 
@@ -164,7 +108,7 @@ Result<NpyArray> parse_npy(std::span<const std::byte> bytes, const std::string& 
   if (header_start > bytes.size() || length > bytes.size() - header_start) {
     return fail(file, "header", "is truncated; expected a complete NumPy file");
   }
-  const auto header = parse_header(text.substr(header_start, length));
+  const auto header = parse_header(std::string(text.substr(header_start, length)));
   if (!header) {
     return fail(file, "header",
                 "is not a NumPy header; expected descr, fortran_order and shape of an array");
