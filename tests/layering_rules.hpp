@@ -81,7 +81,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"simulator/calibrate", {"simulator/fit", "traces", "models/sharding"}},
 
     {"executor/device", {"models/program"}},
-    {"executor/communication", {"executor/device", "models/program"}},
+    {"executor/communication", {"executor/cpu/simd", "models/program"}},
     {"executor/data", {"executor/device", "traces/snapshot/pickle", "models/program"}},
     {"executor/cpu", {"executor/cpu/simd", "models/program"}},
     {"executor/cpu/simd", {"executor/device", "models/base"}},

@@ -130,26 +130,28 @@ struct Direction {
   }
 }
 
-using NormalBlocks = void (*)(std::uint64_t, std::uint32_t, std::uint64_t, double, float*);
-
-void normal_blocks_baseline(std::uint64_t seed, std::uint32_t stream, std::uint64_t first_block,
-                            double deviation, float* out) {
-  normal_blocks(seed, stream, first_block, deviation, out);
+[[gnu::always_inline]] inline void fill_blocks(std::uint64_t seed, std::uint32_t stream,
+                                               double deviation, std::int64_t first,
+                                               std::int64_t count, float* out) {
+  alignas(64) float some[kElements];
+  while (count > 0) {
+    const std::int64_t block = first / 4;
+    const std::int64_t skipped = first - 4 * block;
+    const std::int64_t taken = std::min<std::int64_t>(kElements - skipped, count);
+    const bool direct = taken == kElements;
+    normal_blocks(seed, stream, static_cast<std::uint64_t>(block), deviation, direct ? out : some);
+    if (!direct) std::copy_n(some + skipped, taken, out);
+    first += taken;
+    count -= taken;
+    out += taken;
+  }
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void normal_blocks_avx2(std::uint64_t seed, std::uint32_t stream,
-                                                std::uint64_t first_block, double deviation,
-                                                float* out) {
-  normal_blocks(seed, stream, first_block, deviation, out);
-}
-
-NormalBlocks best_normal_blocks() {
-  return instruction_set() >= InstructionSet::avx2 ? normal_blocks_avx2 : normal_blocks_baseline;
-}
-#else
-NormalBlocks best_normal_blocks() {
-  return normal_blocks_baseline;
+[[gnu::target("avx2")]] void fill_blocks_avx2(std::uint64_t seed, std::uint32_t stream,
+                                              double deviation, std::int64_t first,
+                                              std::int64_t count, float* out) {
+  fill_blocks(seed, stream, deviation, first, count, out);
 }
 #endif
 
@@ -179,19 +181,12 @@ Distribution initial_distribution(const ModuleTree& tree, ParameterId parameter)
 
 void fill_normal(std::uint64_t seed, std::uint32_t stream, double deviation, std::int64_t first,
                  std::int64_t count, float* out) {
-  static const NormalBlocks blocks = best_normal_blocks();
-  alignas(64) float some[kElements];
-  while (count > 0) {
-    const std::int64_t block = first / 4;
-    const std::int64_t skipped = first - 4 * block;
-    const std::int64_t taken = std::min<std::int64_t>(kElements - skipped, count);
-    const bool direct = taken == kElements;
-    blocks(seed, stream, static_cast<std::uint64_t>(block), deviation, direct ? out : some);
-    if (!direct) std::copy_n(some + skipped, taken, out);
-    first += taken;
-    count -= taken;
-    out += taken;
+#if defined(__x86_64__)
+  if (instruction_set() >= InstructionSet::avx2) {
+    return fill_blocks_avx2(seed, stream, deviation, first, count, out);
   }
+#endif
+  fill_blocks(seed, stream, deviation, first, count, out);
 }
 
 void InitialWeights::fill(const ModuleTree& tree, ParameterId parameter, std::int64_t first,

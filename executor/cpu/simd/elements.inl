@@ -42,6 +42,17 @@ void add(const void* from, void* to, Index n) {
 }
 
 template <class T>
+void add_and_divide(const void* left, const void* right, void* out, Index n, float by) {
+  const T* x = static_cast<const T*>(left);
+  const T* y = static_cast<const T*>(right);
+  T* z = static_cast<T*>(out);
+  sweep(n, [&](Index i, auto extent) {
+    store(z + i, load(x + i, extent) + load(y + i, extent), extent);
+    if (by != 1) store(z + i, load(z + i, extent) / by, extent);
+  });
+}
+
+template <class T>
 double sum_of_squares(const void* elements, Index n) {
   const T* x = static_cast<const T*>(elements);
   Doubles even = {}, odd = {};

@@ -71,6 +71,7 @@ constexpr SimdKernels kKernels = {
     .sum_of_squares = {sum_of_squares<float>, sum_of_squares<H>},
     .cast = {{cast<float, float>, cast<float, H>}, {cast<H, float>, cast<H, H>}},
     .add = {{add<float, float>, add<float, H>}, {add<H, float>, add<H, H>}},
+    .add_and_divide = {add_and_divide<float>, add_and_divide<H>},
     .adamw = {{{adamw<float, float, float>, adamw<float, float, H>},
                {adamw<float, H, float>, adamw<float, H, H>}},
               {{adamw<H, float, float>, adamw<H, float, H>}, {adamw<H, H, float>, adamw<H, H, H>}}},

@@ -125,6 +125,8 @@ struct SimdKernels {
 
   void (*cast[2][2])(const void* from, void* to, Index n);
   void (*add[2][2])(const void* from, void* to, Index n);
+  // out = (left + right) / by, where the sum is rounded, too; `out` may be either of them.
+  void (*add_and_divide[2])(const void* left, const void* right, void* out, Index n, float by);
 
   // [gradient][parameter][state] and [gradient][parameter].
   void (*adamw[2][2][2])(const void* gradient, void* parameter, void* exp_avg, void* exp_avg_sq,

@@ -2,6 +2,8 @@
 #include <barrier>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +11,8 @@
 #include "executor/communication/local_communicator.hpp"
 #include "executor/communication/message_communicator.hpp"
 #include "executor/communication/reduction.hpp"
+#include "executor/cpu/simd/table.hpp"
+#include "models/base/float_formats.hpp"
 #include "tests/executor/communication/communicator_checks.hpp"
 #include "tests/executor/communication/cpu_devices.hpp"
 #include "tests/executor/communication/thread_transport.hpp"
@@ -339,6 +343,56 @@ TEST(Reduction, Bf16SpecialValues) {
   EXPECT_EQ(sum(0x0001, 0x0001), 0x0002);
   EXPECT_EQ(sum(0x4380, 0x3f80), 0x4380);  // 256 + 1: half-way, to even
   EXPECT_EQ(sum(0x4381, 0x3f80), 0x4382);  // 258 + 1: half-way, to even
+}
+
+// The plain sum, in order and rounded after each step, on every instruction set.
+template <typename Stored, typename Computed, typename Load, typename Round>
+void check_reductions(DType type, const Load& load, const Round& round) {
+  std::mt19937 random(1);
+  for (const std::size_t inputs : {2U, 3U, 4U, 7U}) {
+    for (const std::size_t count : {1U, 15U, 1024U, 5003U}) {
+      std::vector<std::vector<Stored>> values(inputs, std::vector<Stored>(count));
+      std::vector<const std::byte*> bytes;
+      for (auto& input : values) {
+        for (Stored& value : input) {
+          value = round(static_cast<Computed>(static_cast<int>(random() % 2000) - 1000) / 97);
+        }
+        bytes.push_back(reinterpret_cast<const std::byte*>(input.data()));
+      }
+      for (const Reduction reduction : {Reduction::sum, Reduction::average}) {
+        std::vector<Stored> expected(count), out(count);
+        for (std::size_t k = 0; k < count; ++k) {
+          Stored sum = values[0][k];
+          for (std::size_t i = 1; i < inputs; ++i) sum = round(load(sum) + load(values[i][k]));
+          const auto by = static_cast<Computed>(inputs);
+          expected[k] = reduction == Reduction::average ? round(load(sum) / by) : sum;
+        }
+        const auto elements = static_cast<std::int64_t>(count);
+        const int divisor = divisor_of(reduction, static_cast<int>(inputs));
+        reduce_in_order(type, bytes, reinterpret_cast<std::byte*>(out.data()), elements, divisor);
+        EXPECT_EQ(out, expected) << inputs << " inputs of " << count;
+        auto in_place = bytes;  // of the last input
+        out = values.back();
+        in_place.back() = reinterpret_cast<const std::byte*>(out.data());
+        reduce_in_order(type, in_place, reinterpret_cast<std::byte*>(out.data()), elements,
+                        divisor);
+        EXPECT_EQ(out, expected) << inputs << " inputs of " << count << " in place";
+      }
+    }
+  }
+}
+
+TEST(Reduction, IsThePlainSumOnEveryInstructionSet) {
+  const SimdKernels& usual = simd_kernels();
+  const auto plain = [](auto x) { return x; };
+  for (const SimdKernels* kernels : available_simd_kernels()) {
+    SCOPED_TRACE(kernels->name);
+    use_simd_kernels(*kernels);
+    check_reductions<float, float>(DType::fp32, plain, plain);
+    check_reductions<double, double>(DType::fp64, plain, plain);
+    check_reductions<std::uint16_t, float>(DType::bf16, bf16_to_float, float_to_bf16);
+  }
+  use_simd_kernels(usual);
 }
 
 TEST(Reduction, IntegersAreRefused) {
