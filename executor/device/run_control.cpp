@@ -2,30 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
+#include "executor/device/futex.hpp"
 #include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
 namespace {
 
 std::atomic<std::uint64_t> next_run_id{1};
-
-// Both act on words of this process only.
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value,
-                const timespec* timeout) {
-  static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, timeout, nullptr, 0);
-}
-
-void futex_wake_all(const std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
 
 }  // namespace
 
@@ -104,7 +88,7 @@ RunControl::WaitSlot& RunControl::slot_of_this_thread() {
 void RunControl::wait(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   WaitSlot& slot = slot_of_this_thread();
   slot.word.store(&word, std::memory_order_seq_cst);
-  if (!is_aborted()) futex_wait(word, value, nullptr);
+  if (!is_aborted()) futex_wait(word, value);
   slot.word.store(nullptr, std::memory_order_release);
   throw_if_aborted();
 }
@@ -126,7 +110,7 @@ void RunControl::wait_until_aborted() {
 }
 
 void RunControl::wake(const std::atomic<std::uint32_t>& word) {
-  futex_wake_all(word);
+  futex_wake(word);
 }
 
 void RunControl::keep_waking() {
@@ -134,7 +118,7 @@ void RunControl::keep_waking() {
   changed_.wait(lock, [this] { return is_aborted() || ending_; });
   while (!ending_) {
     for (const WaitSlot& slot : slots_) {
-      if (const auto* word = slot.word.load(std::memory_order_seq_cst)) futex_wake_all(*word);
+      if (const auto* word = slot.word.load(std::memory_order_seq_cst)) futex_wake(*word);
     }
     changed_.wait_for(lock, std::chrono::milliseconds(1));
   }

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "executor/device/clock.hpp"
 #include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
@@ -162,16 +161,11 @@ void StreamWorker::execute(Slot& slot) {
   if (observer_ == nullptr) {
     slot.task();
   } else {
-    TaskTimes times;
-    times.tag = slot.tag;
-    const Nanoseconds cpu = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    times.start = times.ready = monotonic_now();
-    ready_time_of_this_task = &times.ready;
+    observer_->task_begins();
+    observer_of_this_task = observer_;
     slot.task();
-    ready_time_of_this_task = nullptr;
-    times.end = monotonic_now();
-    times.cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
-    observer_->task_finished(times);
+    observer_of_this_task = nullptr;
+    observer_->task_finished(slot.tag);
   }
   progress().retire();
 }

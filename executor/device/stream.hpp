@@ -67,7 +67,7 @@ class StreamWorker {
   // Throws the exception of a task that failed on this stream, if one did.
   void rethrow();
 
-  // nullptr: no clock is read. Only while the stream is idle.
+  // nullptr: nobody. Only while the stream is idle.
   void set_observer(TaskObserver* observer) { observer_ = observer; }
 
  private:

@@ -1,9 +1,8 @@
-// What streams run: tasks, the tags by which they are distinguished, and when they ran.
+// What streams run: tasks, the tags by which they are distinguished, and who watches them.
 #pragma once
 
 #include <cstdint>
 
-#include "executor/device/clock.hpp"
 #include "executor/device/plain_function.hpp"
 #include "models/base/units.hpp"
 
@@ -21,27 +20,22 @@ constexpr Tag unreported(Tag tag) {
 // Work of the host on a stream.
 using StreamTask = PlainFunction<void(), 112>;
 
-// When a task ran. `ready` is the moment a task that first had to wait for others (a collective for
-// its peers) began its own work; it equals `start` for all others.
-struct TaskTimes {
-  Tag tag = kNoTag;
-  Nanoseconds start{0}, ready{0}, end{0};  // CLOCK_MONOTONIC
-  Nanoseconds cpu{0};                      // CLOCK_THREAD_CPUTIME_ID of the worker, start to end
-};
-
-// Told of every tagged task on the worker's own thread, right after the task.
+// Told of every tagged task on the worker's own thread, right before and after it.
 class TaskObserver {
  public:
   virtual ~TaskObserver() = default;
-  virtual void task_finished(const TaskTimes& times) = 0;
+  virtual void task_begins() = 0;
+  // A task that first had to wait for others (a collective for its peers) begins its own work.
+  virtual void task_is_ready() = 0;
+  virtual void task_finished(Tag tag) = 0;
 };
 
-// Where the task that runs on this thread reports that it is ready; nullptr: nobody waits for it.
-inline thread_local Nanoseconds* ready_time_of_this_task = nullptr;
+// Of the task that runs on this thread; nullptr: nobody observes it.
+inline thread_local TaskObserver* observer_of_this_task = nullptr;
 
 // Called by a running task when it has stopped waiting for others.
 inline void mark_ready() {
-  if (ready_time_of_this_task != nullptr) *ready_time_of_this_task = monotonic_now();
+  if (observer_of_this_task != nullptr) observer_of_this_task->task_is_ready();
 }
 
 }  // namespace foreshard::executor

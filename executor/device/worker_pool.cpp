@@ -1,16 +1,13 @@
 #include "executor/device/worker_pool.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <string>
 #include <utility>
 
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "executor/device/clock.hpp"
+#include "executor/device/futex.hpp"
 #include "executor/device/start_thread.hpp"
 
 namespace foreshard::executor {
@@ -18,14 +15,6 @@ namespace {
 
 // Workers of all pools of the process. Most pools of a rank, one for each stream, sleep most of the time.
 std::atomic<int> awake_workers{0};
-
-void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-
-void wake(const std::atomic<std::uint32_t>& word, int sleepers) {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, sleepers, nullptr, nullptr, 0);
-}
 
 int usable_cores() {
   static const int cores = [] {
@@ -79,7 +68,7 @@ WorkerPool::~WorkerPool() {
 void WorkerPool::close() {
   is_closing_.store(true);
   round_.fetch_add(2);
-  wake(round_, INT_MAX);
+  futex_wake(round_);
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -99,14 +88,14 @@ void WorkerPool::share(std::int64_t count, const void* context, Function functio
   next_.store(0, std::memory_order_relaxed);
   round_.fetch_add(1);
   if (asleep_.load() > 0) {
-    wake(round_, static_cast<int>(std::min<std::int64_t>(count - 1, std::ssize(workers_))));
+    futex_wake(round_, static_cast<int>(std::min<std::int64_t>(count - 1, std::ssize(workers_))));
   }
   claim_tasks(0);
   round_.fetch_add(1);
   for (std::uint32_t inside; (inside = inside_.load()) > 1;) {
     if (waits_awake() && changes_soon(inside_, inside)) continue;
     if ((inside & 1) != 0 || inside_.compare_exchange_strong(inside, inside | 1)) {
-      sleep_while(inside_, inside | 1);
+      futex_wait(inside_, inside | 1);
     }
   }
   inside_.fetch_and(~1U);
@@ -119,7 +108,7 @@ void WorkerPool::work(int thread) {
     while (round_.load() == seen) {
       if (waits_awake() && changes_soon(round_, seen)) break;
       ++asleep_, --awake_workers;
-      sleep_while(round_, seen);
+      futex_wait(round_, seen);
       --asleep_, ++awake_workers;
     }
     seen = round_.load();
@@ -133,7 +122,7 @@ void WorkerPool::work(int thread) {
       progress_of_this_thread = progress_;
       claim_tasks(thread);
     }
-    if (inside_.fetch_sub(2) == 3) wake(inside_, 1);
+    if (inside_.fetch_sub(2) == 3) futex_wake(inside_, 1);
   }
 }
 

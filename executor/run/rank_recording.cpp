@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "executor/device/clock.hpp"
+#include "executor/device/futex.hpp"
 #include "executor/run/tags.hpp"
 
 namespace foreshard::executor {
 namespace {
 
-// Processor time of the calling thread; a system call, so only for what takes long.
-std::int64_t thread_cpu_now() {
-  return read_clock(CLOCK_THREAD_CPUTIME_ID).count();
+// Since the last call.
+bool has_slept() {
+  return std::exchange(this_thread_has_slept, false);
 }
 
 }  // namespace
@@ -22,19 +22,26 @@ class RankRecording::StreamObserver final : public TaskObserver {
   StreamObserver(const RankRecording& owner, profiler::LaneRecorder& lane)
       : owner_(owner), lane_(lane) {}
 
-  void task_finished(const TaskTimes& times) override {
-    lane_.event(owner_.program_, instruction_of(times.tag), step_of(times.tag),
-                times.ready.count() - owner_.origin_, times.end.count() - owner_.origin_,
-                times.cpu.count());
+  void task_begins() override {
+    begun_ = lane_.clock().begin(has_slept());
+    ready_ns_ = begun_.ns;
+  }
+  void task_is_ready() override { ready_ns_ = profiler::clock_now(); }
+  void task_finished(Tag tag) override {
+    const auto ended = lane_.clock().end(has_slept());
+    lane_.event(owner_.program_, instruction_of(tag), step_of(tag), ready_ns_ - owner_.origin_,
+                ended.ns - owner_.origin_, profiler::cpu_between(begun_, ended));
   }
 
  private:
   const RankRecording& owner_;
   profiler::LaneRecorder& lane_;
+  profiler::ThreadClock::Moment begun_;
+  std::int64_t ready_ns_ = 0;
 };
 
 RankRecording::RankRecording(profiler::RankRecorder& recorder, const profiler::Recorder& clock)
-    : recorder_(recorder), clock_(clock), origin_(profiler::clock_now() - clock.now()) {}
+    : recorder_(recorder), origin_(profiler::clock_now() - clock.now()) {}
 
 RankRecording::~RankRecording() = default;
 
@@ -63,20 +70,25 @@ void RankRecording::begin_instruction(std::int32_t index, Kind kind) {
       kind == Kind::launch || kind == Kind::copy || kind == Kind::collective || kind == Kind::alloc;
   if (issues_) recorder_.begin_issue(program_, index_, step_);
   is_work_ = kind == Kind::host_compute;
-  if (is_work_) cpu_start_ = thread_cpu_now();
-  start_ = clock_.now();
+  if (is_work_) {
+    begun_ = recorder_.host().clock().begin(has_slept());
+  } else {
+    begun_.ns = profiler::clock_now();
+  }
 }
 
 void RankRecording::end_instruction() {
-  const std::int64_t end = clock_.now();
+  profiler::LaneRecorder& host = recorder_.host();
+  const auto ended = is_work_ ? host.clock().end(has_slept())
+                              : profiler::ThreadClock::Moment{profiler::clock_now()};
   if (issues_) recorder_.end_issue();
-  recorder_.host().event(program_, index_, step_, start_, end,
-                         is_work_ ? thread_cpu_now() - cpu_start_ : -1);
+  host.event(program_, index_, step_, begun_.ns - origin_, ended.ns - origin_,
+             is_work_ ? profiler::cpu_between(begun_, ended) : -1);
 }
 
 void RankRecording::host_buffer(profiler::MemoryAction action, const std::byte* at,
                                 std::int64_t bytes) {
-  recorder_.host().memory(action, program_, index_, step_, clock_.now(),
+  recorder_.host().memory(action, program_, index_, step_, profiler::clock_now() - origin_,
                           reinterpret_cast<std::intptr_t>(at), round_up(bytes, kHostAlignment));
 }
 
@@ -93,8 +105,8 @@ void RankRecording::on_event(const AllocatorEvent& event) {
                                                      {From::out_of_memory, To::out_of_memory}};
   for (const auto& [from, to] : kActions) {
     if (from == event.action) {
-      recorder_.host().memory(to, program_, index_, step_, clock_.now(), event.address,
-                              event.bytes);
+      recorder_.host().memory(to, program_, index_, step_, profiler::clock_now() - origin_,
+                              event.address, event.bytes);
     }
   }
 }

@@ -35,15 +35,14 @@ class RankRecording final : public AllocatorListener {
   class StreamObserver;
 
   profiler::RankRecorder& recorder_;
-  const profiler::Recorder& clock_;
   const std::int64_t origin_;  // of the trace, by the monotonic clock
   std::vector<std::unique_ptr<StreamObserver>> observers_;
   std::size_t program_ = 0;  // number of the rank's program at hand
   std::int64_t step_ = 0;
   std::int32_t index_ = 0;
-  bool issues_ = false;   // work of the device, or asks it for memory
-  bool is_work_ = false;  // of the host, whose processor time is measured
-  std::int64_t start_ = 0, cpu_start_ = 0;
+  bool issues_ = false;                  // work of the device, or asks it for memory
+  bool is_work_ = false;                 // of the host, whose processor time is measured
+  profiler::ThreadClock::Moment begun_;  // the instruction
 };
 
 }  // namespace foreshard::executor

@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <time.h>
 
 namespace foreshard::profiler {
 namespace {
@@ -24,27 +23,29 @@ constexpr auto kDrainInterval = 200ms;
 // one that the range's end becomes.
 constexpr std::int32_t kRangeBegins = -1;
 
-std::int64_t thread_cpu_ns() {
-  timespec used{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+// What RankRecording (executor/run) does for a record of each kind.
+ByKind<double> measured_costs() {
+  constexpr int kTimes = 4096;
+  RecordBuffer<traces::PackedRecord, 1024> buffer;
+  ThreadClock clock(INT64_MAX);  // readings are counted apart
+  ByKind<double> ns;
+  ns.events = best_ns(kTimes, [&](int i) {
+    const std::int64_t start = clock_now();
+    buffer.push({start, clock_now(), -1, i, 0, 0});
+  });
+  ns.works = best_ns(kTimes, [&](int i) {
+    const auto begun = clock.begin(false), ended = clock.end(false);
+    buffer.push({begun.ns, ended.ns, cpu_between(begun, ended), i, 0, 0});
+  });
+  ns.memory = best_ns(kTimes, [&](int i) { buffer.push({clock_now(), 0, 0, i, 0, 0, 0}); });
+  ns.readings = thread_time_reading_ns();
+  return ns;
 }
 
-// Two clock reads and a push, as the recording of one event costs them: the best of some rounds,
-// for the worse ones measured who else was running.
-double measured_ns_per_record() {
-  constexpr int kRounds = 5, kRecords = 4096;
-  double best = 1e9;
-  for (int round = 0; round < kRounds; ++round) {
-    RecordBuffer<traces::PackedRecord, 1024> buffer;
-    const std::int64_t begin = clock_now();
-    for (int i = 0; i < kRecords; ++i) {
-      const std::int64_t start = clock_now();
-      buffer.push({start, clock_now(), -1, i, 0, 0});
-    }
-    best = std::min(best, static_cast<double>(clock_now() - begin) / kRecords);
-  }
-  return best;
+double sum(const ByKind<std::int64_t>& done, const ByKind<double>& ns) {
+  const auto times = [](std::int64_t n, double each) { return static_cast<double>(n) * each; };
+  return times(done.events, ns.events) + times(done.works, ns.works) +
+         times(done.memory, ns.memory) + times(done.readings, ns.readings);
 }
 
 std::string decimal(double value) {
@@ -57,15 +58,9 @@ std::string decimal(double value) {
 
 }  // namespace
 
-std::int64_t clock_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 struct Recorder::State {
-  State(traces::FstWriter opened, std::int64_t clock_origin_ns)
-      : writer(std::move(opened)), origin_ns(clock_origin_ns) {}
+  State(traces::FstWriter opened, std::int64_t clock_origin_ns, const ByKind<double>& costs)
+      : writer(std::move(opened)), origin_ns(clock_origin_ns), ns(costs) {}
   ~State() { stop(); }
 
   std::mutex mutex;  // guards all but what the ranks' threads push into
@@ -75,6 +70,8 @@ struct Recorder::State {
   std::vector<std::int32_t> event_numbers, memory_numbers;  // attributes: ours -> the file's
   std::vector<bool> ends_range;  // by our number of an event's attributes
   std::vector<traces::PackedRecord> batch;
+  const ByKind<double> ns;
+  ByKind<std::int64_t> done;
   std::int64_t records = 0;
   std::int64_t step_time_ns = 0;      // of all ranks
   std::int64_t last_drain_began = 0;  // ns since the origin
@@ -111,7 +108,9 @@ struct Recorder::State {
     lane.buffer_.drain([&](std::span<const traces::PackedRecord> pushed) {
       for (traces::PackedRecord record : pushed) {
         const auto attributes = static_cast<std::size_t>(record.attributes);
-        if (record.action != traces::PackedRecord::kEvent) {
+        const bool is_event = record.action == traces::PackedRecord::kEvent;
+        ++(!is_event ? done.memory : record.value < 0 ? done.events : done.works);
+        if (!is_event) {
           record.attributes = memory_numbers[attributes];
         } else if (event_numbers[attributes] == kRangeBegins) {
           lane.open_ranges_.push_back(record.start_ns);
@@ -158,7 +157,7 @@ struct Recorder::State {
     ::pthread_setname_np(::pthread_self(), "foreshard-trace");
     std::unique_lock lock(mutex);
     while (!stop_requested.wait_for(lock, kDrainInterval, [&] { return is_stopping; })) {
-      const std::int64_t used_before = thread_cpu_ns();
+      const std::int64_t used_before = thread_time_now();
       if (activities != nullptr) {
         lock.unlock();  // CUPTI may call back with a lock of its own held
         activities->flush();
@@ -166,7 +165,7 @@ struct Recorder::State {
       }
       const std::int64_t complete_until = std::max<std::int64_t>(take_all(), 1);
       const auto committed = writer.commit(complete_until);
-      drain_cpu_ns += thread_cpu_ns() - used_before;
+      drain_cpu_ns += thread_time_now() - used_before;
       if (!committed && !std::exchange(has_failed, true) && tell_failure) {
         tell_failure(committed.error());
       }
@@ -200,6 +199,7 @@ Recorder::~Recorder() = default;
 
 Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path,
                                                    const traces::RunDescription& run) {
+  const ByKind<double> costs = measured_costs();
   const std::int64_t origin = clock_now();
   traces::Metadata metadata = traces::run_metadata(run);
   metadata["clock_origin_ns"] = std::to_string(origin);
@@ -209,7 +209,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::string& path,
   auto writer =
       traces::FstWriter::create(traces::part_path(path, static_cast<int>(process)), metadata);
   if (!writer) return tl::unexpected(writer.error());
-  auto state = std::make_unique<State>(std::move(*writer), origin);
+  auto state = std::make_unique<State>(std::move(*writer), origin, costs);
   state->start();
   return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
 }
@@ -283,12 +283,17 @@ void Recorder::set(const std::string& key, const std::string& value) {
 Result<RecordingCost> Recorder::close(const std::string& end_reason) {
   state_->stop();
   state_->take_all();
-  RecordingCost cost;
-  cost.records = state_->records + state_->device_work.records();
-  cost.ns_per_record = measured_ns_per_record();
+  RecordingCost cost{state_->done, state_->ns, state_->records};
+  for (const RankRecorder& rank : state_->ranks) {
+    cost.done.readings += rank.host_.clock_.readings();
+    for (const LaneRecorder& lane : rank.streams_) cost.done.readings += lane.clock_.readings();
+  }
+  cost.records += state_->device_work.records();
+  cost.done.events += state_->device_work.records();
+  const double of_threads = sum(cost.done, cost.ns);
+  cost.ns_per_record = of_threads / std::max(1.0, static_cast<double>(cost.records));
   if (state_->step_time_ns > 0) {
-    cost.fraction = (static_cast<double>(cost.records) * cost.ns_per_record +
-                     static_cast<double>(state_->drain_cpu_ns)) /
+    cost.fraction = (of_threads + static_cast<double>(state_->drain_cpu_ns)) /
                     static_cast<double>(state_->step_time_ns);
   }
   traces::FstWriter& writer = state_->writer;

@@ -1,7 +1,7 @@
 // Records a run: what the ranks' threads and streams did, when, and what their allocators did, into
-// one `.fst` file. It must not change what it measures, so a thread that records only reads a clock
-// and appends 40 bytes to a buffer of its own; what an instruction is called, which unit it belongs
-// to and so on is worked out once per program. One thread of the lowest priority carries the buffers
+// one `.fst` file. It must not change what it measures, so a thread that records only reads clocks
+// (thread_clock.hpp) and appends 40 bytes to a buffer of its own; what an instruction is called, which
+// unit it belongs to and so on is worked out once per program. One thread of the lowest priority carries the buffers
 // to the file five times a second, so that a run killed at any moment leaves all but its last
 // moments.
 //
@@ -28,6 +28,7 @@
 #include "profiler/record/cupti/activity_recorder.hpp"
 #include "profiler/record/device_work.hpp"
 #include "profiler/record/record_buffer.hpp"
+#include "profiler/record/thread_clock.hpp"
 #include "traces/fst/fst_file.hpp"
 
 namespace foreshard::profiler {
@@ -37,8 +38,9 @@ using traces::MemoryAction;
 // Records what happens on one lane: a rank's host thread or one of its streams.
 class LaneRecorder {
  public:
-  // Something an instruction of the rank's program of that number caused has ended. `cpu_ns`: processor time, where it was measured. Of a
-  // range both the beginning and the end are recorded; they become one event.
+  // Something an instruction of the rank's program of that number caused has ended. `cpu_ns`: processor
+  // time, where it was measured, by clock(). Of a range both the beginning and the end are recorded; they
+  // become one event.
   void event(std::size_t program, std::int32_t instruction, std::int64_t step,
              std::int64_t start_ns, std::int64_t end_ns, std::int64_t cpu_ns = -1) {
     buffer_.push({start_ns, end_ns, cpu_ns, first_attributes_[program] + instruction, lane_,
@@ -52,9 +54,13 @@ class LaneRecorder {
                   static_cast<std::int32_t>(step), static_cast<std::int32_t>(action)});
   }
 
+  // Of the thread that does the lane's work.
+  ThreadClock& clock() { return clock_; }
+
  private:
   friend class Recorder;
   RecordBuffer<traces::PackedRecord, 1024> buffer_;  // chunks of 40 KiB
+  ThreadClock clock_;
   std::int32_t lane_ = 0;
   std::vector<std::int32_t> first_attributes_;  // by program; numbers the recorder gave them
   std::vector<std::int32_t> first_memory_;
@@ -93,10 +99,23 @@ class RankRecorder {
   RecordBuffer<traces::Step, 64> steps_;
 };
 
+// What threads do in order to record: how often, or what it costs each time in nanoseconds.
+template <typename Number>
+struct ByKind {
+  Number events = 0;    // two moments and a record
+  Number works = 0;     // the same of work whose processor time is told
+  Number memory = 0;    // one moment and a record
+  Number readings = 0;  // of processor time
+
+  bool operator==(const ByKind&) const = default;
+};
+
 // What recording cost the run.
 struct RecordingCost {
-  std::int64_t records = 0;
-  double ns_per_record = 0;  // measured by recording into a buffer that is thrown away
+  ByKind<std::int64_t> done;
+  ByKind<double> ns;         // measured by recording into a buffer that is thrown away
+  std::int64_t records = 0;  // in the file, where a range's two are one
+  double ns_per_record = 0;  // of what the threads did
   double fraction = 0;       // of the ranks' step time, as if none of it had been hidden
 };
 
@@ -137,8 +156,5 @@ class Recorder {
   explicit Recorder(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-// The clock of recordings: monotonic, the same for all processes of a machine.
-std::int64_t clock_now();
 
 }  // namespace foreshard::profiler

@@ -47,7 +47,9 @@ void pretend(Recorder& recorder, RankRecorder& rank, const RankProgram& program,
     } else {
       rank.host().event(which, index, step, start, recorder.now());
       if (traces::device_kind(program, instruction)) {
-        rank.lane(instruction.stream).event(which, index, step, start, recorder.now());
+        LaneRecorder& lane = rank.lane(instruction.stream);
+        const auto begun = lane.clock().begin(false), ended = lane.clock().end(false);
+        lane.event(which, index, step, start, recorder.now(), cpu_between(begun, ended));
       }
     }
   }
@@ -71,7 +73,6 @@ TEST(Recorder, RecordsWhatRanksDo) {
   (*recorder)->set("note", "added later");
   const auto cost = (*recorder)->close();
   ASSERT_TRUE(cost) << cost.error().text();
-  EXPECT_GT(cost->ns_per_record, 0);
   EXPECT_EQ(folder.entries(), 1u);
 
   const auto trace = traces::read_fst(folder.path("a.fst"));
@@ -79,6 +80,16 @@ TEST(Recorder, RecordsWhatRanksDo) {
   EXPECT_TRUE(trace->complete);
   EXPECT_TRUE(trace->dropped.empty());
   EXPECT_EQ(static_cast<std::int64_t>(trace->events.size() + trace->memory.size()), cost->records);
+  // Both records of a range have cost time.
+  std::int64_t ranges = 0, works = 0;
+  for (const traces::Event& e : trace->events) {
+    ranges += e.kind == EventKind::range ? 1 : 0;
+    works += e.cpu_ns >= 0 ? 1 : 0;
+  }
+  EXPECT_GT(ranges, 0);
+  EXPECT_EQ(cost->done.works, works);
+  EXPECT_EQ(cost->done.events, std::ssize(trace->events) - works + ranges);
+  EXPECT_EQ(cost->done.memory, std::ssize(trace->memory));
   for (const traces::Event& e : trace->events) {
     if (e.kind != EventKind::range) continue;
     // Recording takes some nanoseconds for each instruction in the range.
@@ -87,7 +98,9 @@ TEST(Recorder, RecordsWhatRanksDo) {
   }
   EXPECT_EQ(trace->steps.size(), 8u);
   EXPECT_EQ(trace->metadata.at("note"), "added later");
-  EXPECT_GT(std::stod(trace->metadata.at("recorder_overhead_ns_per_event")), 0);
+  EXPECT_NEAR(std::stod(trace->metadata.at("recorder_overhead_ns_per_event")), cost->ns_per_record,
+              1e-3);
+  EXPECT_NEAR(std::stod(trace->metadata.at("recorder_overhead_fraction")), cost->fraction, 1e-3);
   EXPECT_EQ(trace->lanes.size(), 2u * (1 + fsdp2_streams().size()));
 
   // Every launch, collective and copy of the steady program stands there for each of its three
@@ -121,6 +134,41 @@ TEST(Recorder, RecordsWhatRanksDo) {
     EXPECT_NE(e.owner, 0);
   }
   EXPECT_TRUE(recording_warnings(analyse(*trace)).empty());
+}
+
+// Of each kind with its own cost, readings of the processor time included.
+TEST(Recorder, CountsAllThatItDoes) {
+  const TemporaryFolder folder;
+  const Job job = small_job();
+  const RankProgram program = lower(job, 0);
+  auto recorder = Recorder::create(folder.path("a.fst"), {});
+  ASSERT_TRUE(recorder) << recorder.error().text();
+  RankRecorder& rank = (*recorder)->add_rank(0, program, job.tree);
+  std::int32_t launch = 0;
+  while (program.programs[2].instructions[static_cast<std::size_t>(launch)].kind != Kind::launch) {
+    ++launch;
+  }
+  for (int i = 0; i < 2000; ++i) rank.host().event(2, launch, 2, 0, 1);
+  for (int i = 0; i < 300; ++i) rank.host().memory(MemoryAction::alloc, 2, launch, 2, 0, 0, 512);
+  LaneRecorder& stream = rank.lane(Stream::compute);
+  for (int i = 0; i < 50; ++i) {
+    stream.clock().begin(true);
+    stream.event(2, launch, 2, 0, 1, 1);
+  }
+  rank.host().clock().end(true);
+  rank.step(2, 0, 1'000'000, 4.0, 0.5);
+  const auto cost = (*recorder)->close();
+  ASSERT_TRUE(cost) << cost.error().text();
+  EXPECT_EQ(cost->done, (ByKind<std::int64_t>{2000, 50, 300, 51}));
+  EXPECT_EQ(cost->records, 2350);
+  EXPECT_GT(cost->ns.events, 0);
+  EXPECT_GT(cost->ns.works, 0);
+  EXPECT_GT(cost->ns.memory, 0);
+  EXPECT_GT(cost->ns.readings, 0);
+  const double of_threads =
+      2000 * cost->ns.events + 50 * cost->ns.works + 300 * cost->ns.memory + 51 * cost->ns.readings;
+  EXPECT_NEAR(cost->ns_per_record, of_threads / 2350, 1e-6);
+  EXPECT_GE(cost->fraction, of_threads / 1e6);  // and the thread that writes
 }
 
 TEST(Recorder, SurvivesBeingKilled) {
