@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -14,10 +15,33 @@ bool is_small(const CostKey& key) {
   return flops(key) <= kFlops && bytes_moved(key) <= kBytes;
 }
 
+// Copies a list to `at`, which moves behind it.
+template <typename T>
+std::span<const T> copy_list(std::span<const T> list, std::byte*& at) {
+  T* const copy = reinterpret_cast<T*>(at);
+  std::uninitialized_copy(list.begin(), list.end(), copy);
+  at += list.size_bytes();
+  return {copy, list.size()};
+}
+
 }  // namespace
 
 CpuDevice::Lane::Lane(RunControl& run, int rank, const StreamInfo& of, int threads)
     : workers(of.role == StreamRole::compute ? threads : 1), stream(run, rank, of.name) {}
+
+void CpuDevice::Lane::keep(const KernelLaunch& launch) {
+  static_assert(std::is_trivially_destructible_v<KernelLaunch>);
+  std::byte* at =
+      launches.add(sizeof launch + launch.reads.size_bytes() + launch.writes.size_bytes());
+  auto* const kept = new (at) KernelLaunch(launch);
+  at += sizeof launch;
+  kept->reads = copy_list(launch.reads, at);
+  kept->writes = copy_list(launch.writes, at);
+}
+
+const KernelLaunch& CpuDevice::Lane::next_launch() {
+  return *std::launder(reinterpret_cast<const KernelLaunch*>(launches.next()));
+}
 
 CpuDevice::CpuDevice(RunControl& run, int rank, std::span<const StreamInfo> streams, int threads,
                      const KernelTable& kernels)
@@ -45,12 +69,9 @@ void CpuDevice::begin(const Program& program) {
 void CpuDevice::launch(Stream stream, Tag tag, const KernelLaunch& launch) {
   const Kernel kernel = kernels_[launch.key.op];
   Lane& on = lane(stream);
-  const LaunchQueue::Entry& entry = on.launches.add(launch);
   WorkerPool& workers = is_small(launch.key) ? on.alone : on.workers;
-  call(stream, tag, [&on, &entry, kernel, &workers] {
-    on.launches.begin(entry);
-    kernel({entry.launch, workers});
-  });
+  on.keep(launch);
+  call(stream, tag, [&on, kernel, &workers] { kernel({on.next_launch(), workers}); });
 }
 
 void CpuDevice::copy(Stream stream, Tag tag, std::span<std::byte> to, const std::byte* from) {

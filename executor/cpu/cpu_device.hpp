@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "executor/cpu/kernels.hpp"
-#include "executor/cpu/launch_queue.hpp"
 #include "executor/device/device.hpp"
 #include "executor/device/device_memory.hpp"
+#include "executor/device/entry_queue.hpp"
 #include "executor/device/stream.hpp"
 
 namespace foreshard::executor {
@@ -52,9 +52,12 @@ class CpuDevice : public Device {
  private:
   struct Lane {
     Lane(RunControl& run, int rank, const StreamInfo& of, int threads);
+    // Copies the launch and its lists of operands for the stream, which takes them in order.
+    void keep(const KernelLaunch& launch);
+    const KernelLaunch& next_launch();
 
     WorkerPool workers, alone;  // `alone`: the stream's own thread
-    LaunchQueue launches;
+    EntryQueue launches;
     StreamWorker stream;  // last: its thread uses the rest
   };
   Lane& lane(Stream stream) { return *lanes_[static_cast<std::size_t>(stream)]; }

@@ -31,47 +31,13 @@ StreamWorker::StreamWorker(RunControl& run, int rank, std::string name)
 
 void StreamWorker::stop() {
   if (!thread_.joinable()) return;
-  new_slot().task = {};
+  new (queue_.add(sizeof(Slot))) Slot{};
   publish();
   thread_.join();
 }
 
 StreamWorker::~StreamWorker() {
   stop();
-  free_list(drain_);
-  free_list(spare_);
-  free_list(emptied_.load(std::memory_order_acquire));
-}
-
-void StreamWorker::free_list(Block* list) {
-  while (list != nullptr) {
-    Block* next = list->next;
-    delete list;
-    list = next;
-  }
-}
-
-StreamWorker::Block* StreamWorker::fresh_block() {
-  if (spare_ == nullptr) spare_ = emptied_.exchange(nullptr, std::memory_order_acquire);
-  if (spare_ == nullptr) return new Block;
-  Block* block = spare_;
-  spare_ = block->next;
-  block->next = nullptr;
-  return block;
-}
-
-StreamWorker::Slot& StreamWorker::new_slot() {
-  const std::uint32_t place = submitted_ % kBlock;
-  if (place == 0) {
-    Block* block = fresh_block();
-    if (fill_ != nullptr) {
-      fill_->next = block;
-    } else {
-      drain_ = block;
-    }
-    fill_ = block;
-  }
-  return fill_->slots[place];
 }
 
 // The worker announces that it falls asleep before it looks at the count a last time, and the count is
@@ -138,17 +104,8 @@ StreamWorker::Slot& StreamWorker::next_task() {
     }
     is_asleep_.store(0, std::memory_order_relaxed);
   }
-  const std::uint32_t place = taken_ % kBlock;
-  if (place == 0 && has_begun_) {
-    Block* empty = drain_;
-    drain_ = empty->next;
-    empty->next = emptied_.load(std::memory_order_relaxed);
-    while (!emptied_.compare_exchange_weak(empty->next, empty, std::memory_order_release)) {
-    }
-  }
-  has_begun_ = true;
   ++taken_;
-  return drain_->slots[place];
+  return *std::launder(reinterpret_cast<Slot*>(queue_.next()));
 }
 
 void StreamWorker::execute(Slot& slot) {

@@ -1,10 +1,8 @@
 // A stream of the CPU device: one worker thread that runs tasks in the order they were submitted,
 // and events that order streams among each other and against the host.
 //
-// The rank's host thread submits; a task is stored in place (task.hpp), so that submitting allocates
-// nothing once the queue has reached its working length. The queue grows
-// without bound: the host runs as far ahead as its program lets it. The thread starts with the first
-// task. Workers sleep in the kernel while they have nothing to do, and are woken only if asleep.
+// The rank's host thread submits, as far ahead as its program lets it; a task is stored in place (task.hpp,
+// entry_queue.hpp). The thread starts with the first task. Workers sleep in the kernel while they have nothing to do, and are woken only if asleep.
 //
 // Events count: they carry the number of the epoch (such as a step) that has reached them, and never
 // need a reset. One event belongs to one recording stream; record it on another only while both
@@ -14,16 +12,15 @@
 // the host at its next call.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "executor/device/entry_queue.hpp"
 #include "executor/device/run_control.hpp"
 #include "executor/device/task.hpp"
 #include "models/base/units.hpp"
@@ -75,22 +72,13 @@ class StreamWorker {
     StreamTask task;  // nothing: the end of the stream
     Tag tag = kNoTag;
   };
-  // The queue is a list of blocks; the worker hands empty ones back to the host.
-  static constexpr std::uint32_t kBlock = 64;
-  struct Block {
-    std::array<Slot, kBlock> slots;
-    Block* next = nullptr;
-  };
 
   RankProgress& progress() { return run_.progress(rank_); }
   void check();  // throws what ended the stream or the run
-  Slot& new_slot();
   void publish();
-  Block* fresh_block();
   Slot& next_task();
   void execute(Slot& slot);
   void work();
-  static void free_list(Block* list);
 
   RunControl& run_;
   const int rank_;
@@ -101,32 +89,24 @@ class StreamWorker {
   std::atomic<bool> has_failed_{false};
   Event idle_;
   Epoch idle_epoch_ = 0;
-
-  // Host's side.
-  Block* fill_ = nullptr;
-  std::uint32_t submitted_ = 0;
-  Block* spare_ = nullptr;
+  EntryQueue queue_;             // of slots
+  std::uint32_t submitted_ = 0;  // host's
 
   // Shared.
   alignas(64) std::atomic<std::uint32_t> published_{0};
   std::atomic<std::uint32_t> is_asleep_{0};
-  std::atomic<Block*> emptied_{nullptr};
   std::atomic<Tag> begun_{0};               // the last task begun that has a tag
   std::atomic<std::uint32_t> finished_{0};  // tasks
 
   // Worker's side.
-  alignas(64) Block* drain_ = nullptr;
-  std::uint32_t taken_ = 0;
+  alignas(64) std::uint32_t taken_ = 0;
   std::uint32_t seen_ = 0;
-  bool has_begun_ = false;
 };
 
 template <typename Task>
 void StreamWorker::submit(Tag tag, const Task& task) {
   check();
-  Slot& slot = new_slot();
-  slot.tag = tag;
-  new (&slot.task) StreamTask(task);
+  new (queue_.add(sizeof(Slot))) Slot{task, tag};
   publish();
 }
 
