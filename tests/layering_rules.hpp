@@ -83,6 +83,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"executor/device", {"models/program"}},
     {"executor/communication", {"executor/cpu/simd", "models/program"}},
     {"executor/data", {"executor/device", "traces/snapshot/pickle", "models/program"}},
+    {"executor/graphs", {"executor/communication", "models/program"}},
     {"executor/cpu", {"executor/cpu/simd", "models/program"}},
     {"executor/cpu/simd", {"executor/device", "models/base"}},
     {"executor/cuda", {"executor/cuda/communication", "models/program", "models/sharding"}},
@@ -94,7 +95,7 @@ inline const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"executor/cuda/kernels/cudnn", {"models/base"}},
     {"executor/cuda/libraries", {"models/base"}},
     {"executor/run",
-     {"traces", "models/question", "executor/communication", "executor/cpu", "executor/data",
+     {"traces", "models/question", "executor/cpu", "executor/data", "executor/graphs",
       "profiler/record", "models/lowering"}},
 
     {"gui/models/base", {"models/program", "traces"}},

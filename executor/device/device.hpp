@@ -1,5 +1,6 @@
 // One rank's device: what its program is interpreted on. It has streams, events and memory; the CPU
-// device (executor/cpu/cpu_device.hpp) is the first of its kind.
+// device (executor/cpu/cpu_device.hpp) is the first of its kind, a GPU (executor/cuda/device/cuda_device.hpp)
+// the second.
 //
 // The interpreter's host thread issues one instruction after the other, each with one call, and goes
 // on at once; the device does the work of one stream in the order of issue, and orders streams among
@@ -22,36 +23,6 @@
 // same buffer again, elsewhere. Poison mode fills memory in stream order, so it shows what it always
 // did: a kernel that runs after the free of its operand, or before its operand was written, reads
 // NaNs.
-//
-// What a device of CUDA must implement, each with the calls that it is made of:
-//   launch        the operator's kernels on the stream; pointers are kernel arguments by value, as
-//                 is what no step changes of KernelScalars
-//   set_scalars   a kernel that stores its arguments in device memory
-//   copy, fill    cudaMemcpyAsync (cudaMemcpyDefault: the addresses give the direction),
-//                 cudaMemsetAsync
-//   call          cudaLaunchHostFunc, which may not call CUDA and must not wait long: collectives of
-//                 HostCommunicator do both, so it needs communicators of its own. NCCL's run in issue
-//                 order anyway; ranks that are threads publish pointer and event to each other, then
-//                 cudaStreamWaitEvent and copies or kernels that reduce in our order
-//   begin         synchronize where it is another program, and events enough: which record a wait means
-//                 is settled when it is issued, so they are recorded again without a reset
-//   record, wait  cudaEventRecord, cudaStreamWaitEvent (events without timing)
-//   host_wait     polling cudaEventQuery with RunControl::sleep_for between, so that an abort ends it
-//   synchronize   the same for one event on each stream
-//   capture       cudaStreamBeginCapture, cudaStreamEndCapture, cudaGraphInstantiate; then
-//                 cudaGraphLaunch
-//   stop          nothing where work is drained; after an abort ncclCommAbort, or streams never drain
-//   backing       cudaMalloc for segments; cuMemAddressReserve, cuMemCreate and cuMemMap for ranges;
-//                 false where they report that memory is short; synchronize before it goes back
-//   pointer       from the allocator's logical address to the device's
-//   allocate_host cudaHostAlloc
-//   has_finished  words of the host that streams write every few instructions (cuStreamWriteValue64)
-//   progress      the same, counted; and what RunControl has counted of the host
-//   set_observer  nothing: CUPTI reports kernels to the recorder, by the tag as external correlation id
-//   range_begin, range_end   nvtxDomainRangePushEx, nvtxDomainRangePop
-// And a table of kernels beside executor/cpu's, which goes on computing host_compute instructions.
-// The current device is set on every thread that calls it. What else CUDA refuses is thrown as
-// std::runtime_error, which ends the run.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include "executor/cpu/operand_counts.hpp"
 #include "executor/device/clock.hpp"
 #include "executor/device/launch_check.hpp"
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 
 namespace foreshard::executor {
 namespace {

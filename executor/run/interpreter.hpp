@@ -17,7 +17,7 @@
 #include "executor/run/host_work.hpp"
 #include "executor/run/rank_memory.hpp"
 #include "executor/run/rank_recording.hpp"
-#include "executor/run/step_graphs.hpp"
+#include "executor/graphs/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/program/step_program.hpp"
 

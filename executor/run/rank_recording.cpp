@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "executor/device/futex.hpp"
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 
 namespace foreshard::executor {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 
 namespace foreshard::executor {
 namespace {

@@ -15,7 +15,7 @@
 #include "executor/run/keeper.hpp"
 #include "executor/run/rank_run.hpp"
 #include "executor/run/run_exports.hpp"
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 #include "models/base/assertion.hpp"
 #include "models/question/question_json.hpp"
 #include "models/sharding/job.hpp"

@@ -21,7 +21,7 @@
 #include "executor/device/fault.hpp"
 #include "executor/device/gpu_memory_meter.hpp"
 #include "executor/device/matmul_precision.hpp"
-#include "executor/run/step_graphs.hpp"
+#include "executor/graphs/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/allocator/memory_peaks.hpp"
 #include "models/lowering/training/run_variant.hpp"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/cpu/cpu_device.hpp"
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 #include "tests/executor/cpu/delaying_device.hpp"
 #include "tests/executor/cpu/immediate_device.hpp"
 

@@ -1,13 +1,13 @@
 // When steps are issued, captured and launched: steps of two stretches, on a device that writes
 // down what it is asked for.
-#include "executor/run/step_graphs.hpp"
+#include "executor/graphs/step_graphs.hpp"
 
 #include <array>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 #include "tests/executor/cpu/immediate_device.hpp"
 
 namespace foreshard::executor {

@@ -1,8 +1,21 @@
 // One rank's GPU as a device: streams and events of CUDA, memory behind the caching allocator, and the
-// kernels of executor/cuda/kernels. Which call is made of what: executor/device/device.hpp.
+// kernels of executor/cuda/kernels. What calls come to where that is not plain:
 //
-// Waits of the host poll, with sleeps between that an abort ends; nothing here blocks in a call of CUDA
-// but the freeing of memory, which waits for the device first in the same way.
+//   launch        pointers are kernel arguments by value, as is what no step changes of KernelScalars
+//   set_scalars   a kernel that stores its arguments in device memory
+//   call          cudaLaunchHostFunc, which may not call CUDA and must not wait long; HostCommunicator's
+//                 collectives do both, so ranks on GPUs have communicators of their own
+//   begin         events are recorded again without a reset: which record a wait means is settled when it
+//                 is issued
+//   host_wait,    polling cudaEventQuery, with sleeps between that an abort ends: nothing here blocks in a
+//   synchronize   call of CUDA but stop and the freeing of memory, which waits for the device first
+//   stop          waits for the streams; after an abort they drain because of ncclCommAbort
+//   has_finished, words of the host that streams write every few instructions (cuStreamWriteValue64)
+//   progress
+//   set_observer  nothing: CUPTI reports kernels to the recorder, by the tag as external correlation id
+//
+// The current device is set on every thread that calls it. What CUDA refuses is thrown as
+// std::runtime_error, which ends the run.
 #pragma once
 
 #include <memory>

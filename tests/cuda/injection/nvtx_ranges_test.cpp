@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 #include "tests/cli/program_runner.hpp"
 
 namespace foreshard::cli_tests {

@@ -36,7 +36,7 @@
 
 #include "executor/communication/communicators.hpp"
 #include "executor/device/device.hpp"
-#include "executor/run/graph_self_test.hpp"
+#include "executor/graphs/graph_self_test.hpp"
 #include "models/program/step_program.hpp"
 
 namespace foreshard::executor {

@@ -1,9 +1,9 @@
-#include "executor/run/graph_self_test.hpp"
+#include "executor/graphs/graph_self_test.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 #include "models/base/figures.hpp"
 
 namespace foreshard::executor {

@@ -1,9 +1,9 @@
-#include "executor/run/step_graphs.hpp"
+#include "executor/graphs/step_graphs.hpp"
 
 #include <stdexcept>
 #include <utility>
 
-#include "executor/run/tags.hpp"
+#include "executor/device/tags.hpp"
 
 namespace foreshard::executor {
 namespace {
