@@ -16,10 +16,11 @@ namespace {
 // Workers of all pools of the process. Most pools of a rank, one for each stream, sleep most of the time.
 std::atomic<int> awake_workers{0};
 
+// Of the process, whose ranks may each be bound to some of them.
 int usable_cores() {
   static const int cores = [] {
     cpu_set_t set;
-    return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return ::sched_getaffinity(::getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   }();
   return cores;
 }

@@ -8,6 +8,7 @@
 
 #include "executor/cpu/cpu_device.hpp"
 #include "executor/device/launch_check.hpp"
+#include "executor/device/numa.hpp"
 #include "executor/run/keeper.hpp"
 #include "models/base/float_formats.hpp"
 #include "models/lowering/lower.hpp"
@@ -45,6 +46,19 @@ namespace {
 // How much later than asked for a thread of a rank may be woken; Linux takes 50 us otherwise.
 constexpr Nanoseconds kTimerSlack{1'000};
 
+// Those of its NUMA node, where ranks compute on the CPU and this machine's ranks fit into its nodes.
+std::vector<int> processors_of_rank(const TrainingOptions& options, int rank, int ranks) {
+  if (options.make_device) return {};
+  int place = rank, here = ranks;
+  if (options.transport != nullptr) {
+    const std::span nodes(options.nodes);
+    const int node = nodes[static_cast<std::size_t>(rank)];
+    place = static_cast<int>(std::ranges::count(nodes.first(static_cast<std::size_t>(rank)), node));
+    here = static_cast<int>(std::ranges::count(nodes, node));
+  }
+  return processors_of(numa_nodes(), place, here, options.threads_per_rank);
+}
+
 }  // namespace
 
 RunVariant variant_of(const TrainingOptions& options) {
@@ -57,7 +71,8 @@ RankRun::RankRun(RunShared& shared, int rank)
     : shared_(shared),
       rank_(rank),
       program_(lower(shared.job, rank, variant_of(shared.options))),
-      state_(program_) {
+      state_(program_),
+      processors_(processors_of_rank(shared.options, rank, shared.job.ranks)) {
   memory_report_.rank = rank;
   const OptimizerPlan& optimizer = shared_.job.plan.optimizer;
   scalars_.rms_norm_eps = shared_.job.model.rms_norm_eps;
@@ -72,6 +87,7 @@ RankRun::RankRun(RunShared& shared, int rank)
 
 void RankRun::open_device() {
   const TrainingOptions& options = shared_.options;
+  const OnProcessors here(processors_);
   if (options.make_device) {
     device_ = options.make_device(shared_.run, rank_, program_.streams, options.threads_per_rank);
   } else {
@@ -82,6 +98,7 @@ void RankRun::open_device() {
 
 void RankRun::prepare(const GroupCommunicators& communicators, profiler::Recorder* recorder) {
   const TrainingOptions& options = shared_.options;
+  const OnProcessors here(processors_);
   if (recorder != nullptr) {
     recording_.emplace(recorder->add_rank(rank_, program_, shared_.job.tree), *recorder);
     recording_->observe(*device_);
@@ -95,6 +112,7 @@ void RankRun::prepare(const GroupCommunicators& communicators, profiler::Recorde
 }
 
 void RankRun::run() {
+  const OnProcessors here(processors_);
   progress_of_this_thread = &shared_.run.progress(rank_);
   pthread_setname_np(pthread_self(), ("r" + std::to_string(rank_) + " host").c_str());
   prctl(PR_SET_TIMERSLACK, kTimerSlack.count());

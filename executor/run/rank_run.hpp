@@ -128,6 +128,7 @@ class RankRun final : public HostWork {
   const int rank_;
   const RankProgram program_;
   const RankState state_;
+  const std::vector<int> processors_;  // of all its threads; none: they are free
   KernelScalars scalars_;
   std::optional<RankRecording> recording_;
   std::unique_ptr<Device> device_;
