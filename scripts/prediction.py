@@ -21,7 +21,7 @@ def fail(message):
 
 
 def folder_of(given, default, needed):
-    """The folder that was given, or the one beside the project; it must hold the file `needed`."""
+    """The folder that was given, or the default of the repository; it must hold the file `needed`."""
     folder = pathlib.Path(given) if given else ROOT / default
     if not (folder / needed).exists():
         fail(f"{folder}: has no {needed}; expected a folder such as {default}")

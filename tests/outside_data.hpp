@@ -12,6 +12,11 @@ inline std::filesystem::path outside_data(const std::string& path) {
   return std::filesystem::path(FORESHARD_SOURCE_DIR) / "../shared" / path;
 }
 
+// Recordings of others' programs that ship; tests/evidence/README.md describes them.
+inline std::filesystem::path evidence(const std::string& path) {
+  return std::filesystem::path(FORESHARD_SOURCE_DIR) / "tests/evidence" / path;
+}
+
 // The message of a test that skips without them.
 inline std::string missing(const std::filesystem::path& data) {
   return "needs " + data.lexically_normal().string() +

@@ -70,7 +70,7 @@ void PrintTo(const RecordedCase& c, std::ostream* out) {
 std::vector<RecordedCase> recorded_cases(const std::string& runtime) {
   const fs::path root(FORESHARD_SOURCE_DIR);
   const fs::path shipped = root / "tests/golden/fsdp_requests";
-  const fs::path reference = root.parent_path() / "shared/reference/pytorch/memory";
+  const fs::path reference = root / "tests/evidence/memory";
   std::vector<RecordedCase> found = cases_in(shipped, shipped / "configs", runtime);
   const auto add = [&](const fs::path& folder) {
     for (RecordedCase& c : cases_in(folder, reference / "configs", runtime)) {
@@ -81,8 +81,7 @@ std::vector<RecordedCase> recorded_cases(const std::string& runtime) {
     }
   };
   add(reference);
-  std::error_code none;
-  for (const auto& version : fs::directory_iterator(reference / "versions", none)) {
+  for (const auto& version : fs::directory_iterator(reference / "versions")) {
     add(version.path());
   }
   return found;

@@ -1,5 +1,5 @@
-// Plans that unmodified PyTorch trained, with its allocator's event logs: some in tests/golden, all of
-// them beside the repository where they are. How they were made: tests/golden/fsdp_requests/README.md.
+// Plans that unmodified PyTorch trained, with its allocator's event logs: those of tests/golden, then those of
+// tests/evidence. How they were made: tests/golden/fsdp_requests/README.md.
 #pragma once
 
 #include <filesystem>

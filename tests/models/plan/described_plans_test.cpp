@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 // thresholds where the memory has no limit, and when a device is that records no stream.
 bool is_of_the_step(const Plan& plan, const std::string& sentence) {
   return sentence.starts_with("allocator.garbage_collection_threshold ") ||
-         (plan.runtime == RuntimeName::ddp && (sentence.starts_with("precision.reduce ") || sentence.starts_with("pytorch.gpu_timing "))) ||
+         (plan.runtime == RuntimeName::ddp && (sentence.starts_with("precision.reduce ") ||
+                                               sentence.starts_with("pytorch.gpu_timing "))) ||
          (plan.optimizer.name == OptimizerName::sgd &&
           sentence.starts_with("precision.optimizer_state "));
 }
@@ -46,15 +47,11 @@ TEST(DescribedPlans, OfShippedLogsAreRead) {
 }
 
 TEST(DescribedPlans, OfRecordedStepsAreRead) {
-  const fs::path folder = tests::outside_data("reference/pytorch/memory");
-  if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);
-  EXPECT_GE(expect_plans_in(folder), 500);
+  EXPECT_GE(expect_plans_in(tests::evidence("memory")), 500);
 }
 
 TEST(DescribedPlans, OfPublishedRunsAreRead) {
-  const fs::path folder = tests::outside_data("reference/published");
-  if (!fs::exists(folder)) GTEST_SKIP() << tests::missing(folder);
-  EXPECT_GE(expect_plans_in(folder), 50);
+  EXPECT_GE(expect_plans_in(tests::evidence("published")), 50);
 }
 
 }  // namespace

@@ -224,9 +224,8 @@ TEST(VirtualSegments, GiveTheAddressesOfADescendingDriver) {
   int logs = 0;
   for (const fs::path& folder :
        {fs::path(FORESHARD_SOURCE_DIR) / "tests/golden/fsdp_requests/events",
-        tests::outside_data("reference/pytorch/memory/events")}) {
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none)) {
+        tests::evidence("memory/events")}) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
       SCOPED_TRACE(entry.path().string());
       expect_addresses(entry.path());
       ++logs;
