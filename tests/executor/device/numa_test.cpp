@@ -22,7 +22,7 @@ std::vector<int> own_processors() {
 }
 
 TEST(Numa, NodesAreThoseOfTheSystemAsFarAsTheirProcessorsAreUsable) {
-  const TemporaryFolder root;
+  const tests::TemporaryFolder root;
   const std::vector<int> own = own_processors();
   const auto add = [&](const std::string& node, const std::string& list) {
     const auto folder = std::filesystem::path(root.path()) / "sys/devices/system/node" / node;
