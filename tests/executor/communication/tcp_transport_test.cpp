@@ -196,7 +196,9 @@ TEST(TcpTransport, WhoLeavesWithoutHavingLentIsNamed) {
     const auto transport = std::move(connect_by_tcp(rendezvous(rank, port, {2, 1, 1})).value());
     find_readers(*transport);
     Lending lending(*transport);
-    if (rank == 1) return transport->cancel(lending.ticket);
+    if (rank == 1) transport->cancel(lending.ticket);
+    lending.meet();
+    if (rank == 1) return;
     try {
       wait_for(*transport, {lending.ticket});
     } catch (const Aborted& aborted) {

@@ -40,14 +40,14 @@ class GuiProgram : public testing::Test {
   bool has_display_tools() const {
     return shell("command -v Xvfb && command -v xdotool").status == 0;
   }
-  // Under a display of its own, which goes with the shell. In it `window_called PATTERN` waits for a
-  // window of the program $viewer, gives it the keyboard and leaves its number in $window; `press_return
-  // UNTIL...` presses Return until that command succeeds, as a list that completes a file's name may
-  // take the first; `save_as KEYS TITLE FILE` goes through a dialog that asks for a file's name; `words
-  // FILE` are those of a picture, without blanks and commas.
+  // Under a display of its own, which goes with the shell, and is not made anew whenever no program is left.
+  // In it `window_called PATTERN` waits for a window of the program $viewer, gives it the keyboard and leaves
+  // its number in $window; `press_return UNTIL...` presses Return until that command succeeds, as a list that
+  // completes a file's name may take the first; `save_as KEYS TITLE FILE` goes through a dialog that asks for a
+  // file's name; `words FILE` are those of a picture, without blanks and commas.
   Outcome shell_with_display(const std::string& lines) const {
     return shell(R"(
-    Xvfb -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
+    Xvfb -noreset -displayfd 3 -screen 0 1600x1000x24 3>display 2>/dev/null &
     server=$!
     trap 'kill $server' EXIT
     until [[ -s display ]]; do sleep 0.05; done

@@ -44,19 +44,8 @@ std::vector<RecordedCase> cases_in(const fs::path& folder, const fs::path& confi
 
 }  // namespace
 
-// Plans from before these keys ran with a whole model on the device, and without DDP's first broadcast.
 std::string RecordedCase::plan() const {
-  std::string text = contents(folder / "plans" / (id + ".toml"));
-  const auto has = [&text](const char* part) { return text.find(part) != std::string::npos; };
-  const std::string section = "[pytorch]\n";
-  const std::size_t place = text.find(section);
-  if (place == std::string::npos) return text;
-  if (has("runtime = \"fsdp1\"") && !has("\nsetup = ")) {
-    text.insert(place + section.size(), "setup = \"device\"\n");
-  } else if (has("runtime = \"ddp\"") && !has("\ninit_sync = ")) {
-    text.insert(place + section.size(), "init_sync = false\n");
-  }
-  return text;
+  return contents(folder / "plans" / (id + ".toml"));
 }
 
 std::string RecordedCase::version() const {
