@@ -36,10 +36,11 @@ install(FILES ${completion}/foreshard.zsh RENAME _foreshard OPTIONAL
 install(FILES ${completion}/foreshard.fish OPTIONAL
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-install(FILES README.md LICENSE NOTICE CHANGELOG.md SECURITY.md traces/QUERIES.md
+# Pages lie as they do here, so that their links hold.
+install(FILES README.md LICENSE NOTICE CHANGELOG.md CONTRIBUTING.md SECURITY.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES traces/QUERIES.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/traces)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR TGZ)
 find_program(FORESHARD_FILE file)

@@ -1,6 +1,11 @@
-// Reports that pages of docs/ show are what the program prints: each that follows a comment
-// `<!-- golden: CASE -->` is compared with that case of tests/golden/reports, or replaced by it where
-// FORESHARD_GOLDEN_UPDATE is set (scripts/golden --update). Links of pages lead to files that are there.
+// README.md and the pages of docs/ show what the program prints, README.md stays short, and links lead to
+// files that are there.
+//
+// A block that follows a comment `<!-- golden: CASE -->` is compared with that case of
+// tests/golden/reports, or replaced by it where FORESHARD_GOLDEN_UPDATE is set (scripts/golden --update).
+// Its first line may be the command, `$ foreshard ...`, which must be the case's; lines `...` stand for any
+// number of lines that are left out, and such a block is updated by hand.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = FORESHARD_SOURCE_DIR;
+const fs::path kReports = kRoot / "tests/golden/reports";
+const std::string kCut = "...";
 
 std::string text_of(const fs::path& path) {
   std::ostringstream text;
@@ -23,29 +30,106 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
+// README.md and what lies in docs/ itself.
+std::vector<fs::path> pages() {
+  std::vector<fs::path> found{kRoot / "README.md"};
+  for (const auto& page : fs::directory_iterator(kRoot / "docs")) {
+    if (page.path().extension() == ".md") found.push_back(page.path());
+  }
+  return found;
+}
+
+std::string command_of(const std::string& name) {
+  const std::string commands = text_of(kReports / name / "command");
+  const auto last = commands.rfind('\n', commands.size() - 2);
+  return "$ foreshard " + commands.substr(last == std::string::npos ? 0 : last + 1);
+}
+
+// Whether the block is the report but for what its lines `...` leave out.
+bool shows(const std::string& block, const std::string& report) {
+  std::vector<std::string> parts(1);  // between those lines, each of whole lines
+  std::istringstream lines(block);
+  for (std::string line; std::getline(lines, line);) {
+    if (line == kCut) {
+      parts.emplace_back();
+    } else {
+      parts.back() += line + "\n";
+    }
+  }
+  if (parts.size() == 1) return block == report;
+  if (!report.starts_with(parts.front()) || !report.ends_with(parts.back())) return false;
+  std::size_t at = parts.front().size();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto found = ("\n" + report).find("\n" + parts[i], at);
+    if (found == std::string::npos) return false;
+    at = found + parts[i].size();
+  }
+  return true;
+}
+
 TEST(Docs, ReportsThatPagesShowAreRealOnes) {
   const std::string kMark = "<!-- golden: ", kMarkEnd = " -->\n```\n", kEnd = "```\n";
   const bool updates = std::getenv("FORESHARD_GOLDEN_UPDATE") != nullptr;
   int shown = 0;
-  for (const auto& page : fs::directory_iterator(kRoot / "docs")) {
-    std::string text = text_of(page.path());
+  for (const fs::path& page : pages()) {
+    std::string text = text_of(page);
     for (auto at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at + 1)) {
       const auto name_end = text.find(kMarkEnd, at);
-      ASSERT_NE(name_end, std::string::npos) << page.path() << ": a mark without a report";
+      ASSERT_NE(name_end, std::string::npos) << page << ": a mark without a report";
       const std::string name = text.substr(at + kMark.size(), name_end - at - kMark.size());
-      const auto begin = name_end + kMarkEnd.size();
-      const std::string report = text.substr(begin, text.find(kEnd, begin) - begin);
-      const std::string golden = text_of(kRoot / "tests/golden/reports" / name / "stdout");
-      if (updates) {
-        text.replace(begin, report.size(), golden);
+      auto begin = name_end + kMarkEnd.size();
+      if (text.compare(begin, 2, "$ ") == 0) {
+        const auto line_end = text.find('\n', begin) + 1;
+        EXPECT_EQ(text.substr(begin, line_end - begin), command_of(name)) << page;
+        begin = line_end;
+      }
+      const std::string block = text.substr(begin, text.find(kEnd, begin) - begin);
+      const std::string golden = text_of(kReports / name / "stdout");
+      if (("\n" + block).find("\n" + kCut + "\n") != std::string::npos) {
+        EXPECT_TRUE(shows(block, golden))
+            << page << ": " << name << " prints something else today:\n"
+            << golden;
+      } else if (updates) {
+        text.replace(begin, block.size(), golden);
       } else {
-        EXPECT_EQ(report, golden) << page.path() << ": " << name << " prints something else today";
+        EXPECT_EQ(block, golden) << page << ": " << name << " prints something else today";
       }
       ++shown;
     }
-    if (updates && text != text_of(page.path())) std::ofstream(page.path()) << text;
+    if (updates && text != text_of(page)) std::ofstream(page) << text;
   }
   EXPECT_GT(shown, 0);
+}
+
+TEST(Docs, ABlockMayLeaveLinesOut) {
+  const std::string report = "one\ntwo\nthree\nfour\n";
+  for (const char* block : {"one\ntwo\nthree\nfour\n", "one\n...\n", "one\n...\nthree\n...\n",
+                            "one\n...\nfour\n", "...\nthree\nfour\n"}) {
+    EXPECT_TRUE(shows(block, report)) << block;
+  }
+  for (const char* block : {"", "one\n", "two\n...\n", "one\n...\nthree\n", "...\nhree\nfour\n",
+                            "...\nthree\n...\ntwo\n...\n"}) {
+    EXPECT_FALSE(shows(block, report)) << block;
+  }
+}
+
+// The front page is read in minutes; what does not fit has a page in docs/.
+TEST(Docs, TheFrontPageIsShort) {
+  const std::string text = text_of(kRoot / "README.md");
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 150);
+  std::istringstream words(text);
+  int count = 0;
+  for (std::string word; words >> word;) ++count;
+  EXPECT_LE(count, 1500);
+}
+
+TEST(Docs, TheIndexNamesEveryPage) {
+  const std::string index = text_of(kRoot / "docs/README.md");
+  for (const fs::path& page : pages()) {
+    const std::string name = page.filename();
+    if (name == "README.md") continue;
+    EXPECT_NE(index.find("](" + name + ")"), std::string::npos) << name;
+  }
 }
 
 TEST(Docs, LinksOfPagesLeadToFiles) {

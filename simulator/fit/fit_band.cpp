@@ -9,7 +9,7 @@ namespace foreshard::simulator {
 namespace {
 
 // What is known before any recording was held out, worth three errors. Processors: what the plans of
-// README.md's table deviate by, and a little more. Accelerators: as much as a data sheet's answer,
+// docs/accuracy.md's table deviate by, and a little more. Accelerators: as much as a data sheet's answer,
 // since whole steps on them have not been compared.
 constexpr int kPriorErrors = 3;
 constexpr double kPriorOfProcessors = 0.05, kPriorOfAccelerators = 0.15;

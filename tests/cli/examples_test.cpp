@@ -1,9 +1,7 @@
-// The plans in examples/: each is read without a warning and predicts. The commands in README.md name
-// files that are shipped or that an earlier command writes.
+// The plans in examples/: each is read without a warning and predicts.
 #include <filesystem>
 #include <fstream>
-#include <set>
-#include <sstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -63,56 +61,6 @@ TEST(Examples, TheDocumentationsMachineAnswers) {
                                         "--ranks", "16", "--machine", "machines.csv:" + id});
     EXPECT_GT(answer["step_time_ns"].get<std::int64_t>(), 0) << operators;
   }
-}
-
-// The commands of the fenced blocks, in order; a line that ends with a backslash goes on.
-std::vector<std::vector<std::string>> readme_commands() {
-  std::ifstream readme(FORESHARD_SOURCE_DIR "/README.md");
-  std::vector<std::vector<std::string>> commands;
-  bool is_fenced = false, continues = false;
-  for (std::string line; std::getline(readme, line);) {
-    if (line.starts_with("```")) is_fenced = !is_fenced;
-    if (!is_fenced || !(continues || line.starts_with("foreshard "))) continue;
-    std::istringstream words(line.substr(0, line.find('#')));
-    if (!continues) commands.emplace_back();
-    continues = false;
-    for (std::string word; words >> word;) {
-      continues = word == "\\";
-      if (!continues) commands.back().push_back(word);
-    }
-  }
-  return commands;
-}
-
-TEST(Examples, ReadmeCommandsNameShippedOrWrittenFiles) {
-  const std::set<std::string> kWrites{"-o",    "--trace",    "--save",          "--csv",
-                                      "--svg", "--perfetto", "--export-weights"};
-  const std::set<std::string> kReads{"--plan", "--costs", "--init",  "--data",
-                                     "--base", "--space", "--prices"};
-  const std::set<std::string> kFirstIsFile{"inspect", "compare", "query",
-                                           "export",  "replay",  "fit"};
-  std::set<std::string> written;
-  const auto exists = [&](const std::string& file) {
-    return written.contains(file) ||
-           std::filesystem::exists(std::filesystem::path(FORESHARD_SOURCE_DIR) / file);
-  };
-  std::size_t checked = 0;
-  for (const auto& command : readme_commands()) {
-    const bool takes_files = kFirstIsFile.contains(command.at(1));
-    std::set<std::string> outputs;
-    for (std::size_t i = 2; i < command.size(); ++i) {
-      const std::string& word = command[i];
-      if (kWrites.contains(command[i - 1])) {
-        outputs.insert(word);
-      } else if (kReads.contains(command[i - 1]) || word.starts_with("traces/") ||
-                 (takes_files && word.ends_with(".fst"))) {
-        EXPECT_TRUE(exists(word)) << "foreshard " << command[1] << ": " << word;
-        ++checked;
-      }
-    }
-    written.merge(outputs);
-  }
-  EXPECT_GE(checked, 15u);
 }
 
 }  // namespace

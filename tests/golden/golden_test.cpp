@@ -46,10 +46,11 @@ void unpack(const fs::path& packed, const fs::path& file) {
   tests::write_file(file, whole);
 }
 
-// The samples lie in the folder that the program runs in, as they would for a user: no path of this
-// machine is in any report.
+// Samples and examples lie in the folder that the program runs in, as they would for a user: no path
+// of this machine is in any report.
 void put_samples(const cli_tests::Workplace& place) {
   fs::copy(kSource / "traces/samples", place.path("samples"), fs::copy_options::recursive);
+  fs::copy(kSource / "examples", place.path("examples"), fs::copy_options::recursive);
   for (const char* name : {"run", "no_reshard", "out_of_memory"}) {
     const fs::path packed = place.path(std::string("samples/") + name + ".fst.gz");
     unpack(packed, fs::path(packed).replace_extension());

@@ -1,6 +1,6 @@
-"""Rehearsals that README.md shows are what the program prints: each block of a `$ foreshard rehearse` command
-is compared with its answer, or replaced by it where FORESHARD_GOLDEN_UPDATE is set. Needs what needs.py names and
-the releases of scripts/rehearsal_requirements.txt."""
+"""Rehearsals that README.md and docs/rehearsal.md show are what the program prints: each block of a `$ foreshard
+rehearse` command is compared with its answer, or replaced by it where FORESHARD_GOLDEN_UPDATE is set. A last line
+`...` leaves out what follows. Needs what needs.py names and the releases of scripts/rehearsal_requirements.txt."""
 
 import os
 import pathlib
@@ -12,8 +12,9 @@ import unittest
 import needs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PAGE = ROOT / "README.md"
+PAGES = [ROOT / "README.md", ROOT / "docs/rehearsal.md"]
 BLOCK = re.compile(r"```\n\$ foreshard (rehearse [^\n]* -- python [^\n]*)\n(.*?)```\n", re.DOTALL)
+CUT = "...\n"
 
 
 def missing():
@@ -32,9 +33,12 @@ MISSING = missing()
 @unittest.skipIf(MISSING, MISSING)
 class Pages(unittest.TestCase):
     maxDiff = None
+    answers = {}  # by command, as pages may show the same one
 
     def answer(self, command):
         """What is printed on standard output after the script's own lines, without this machine's paths."""
+        if command in self.answers:
+            return self.answers[command]
         before, script = command.split(" -- python ")
         with tempfile.TemporaryDirectory() as folder:
             words = [f"{folder}/run.fst" if word.endswith(".fst") else word for word in before.split()]
@@ -47,19 +51,24 @@ class Pages(unittest.TestCase):
             )
         self.assertEqual(done.returncode, 0, done.stderr)
         text = done.stdout.replace(f"{ROOT}/", "").replace(needs.PYTHON, "python")
-        return text[text.index(f"python {script}: PyTorch ") :]
+        text = self.answers[command] = text[text.index(f"python {script}: PyTorch ") :]
+        return text
 
-    def test_the_page_shows_what_is_printed(self):
-        page = PAGE.read_text()
-        found = list(BLOCK.finditer(page))
-        self.assertTrue(found)
-        for block in reversed(found):  # places before it stay where they are
-            answer = self.answer(block[1])
-            if os.environ.get("FORESHARD_GOLDEN_UPDATE"):
-                page = page[: block.start(2)] + answer + page[block.end(2) :]
-                PAGE.write_text(page)
-            else:
-                self.assertEqual(block[2], answer)
+    def test_pages_show_what_is_printed(self):
+        for file in PAGES:
+            page = file.read_text()
+            found = list(BLOCK.finditer(page))
+            self.assertTrue(found, file)
+            for block in reversed(found):  # places before it stay where they are
+                answer = self.answer(block[1])
+                if block[2].endswith(CUT):
+                    lines = block[2].count("\n") - 1
+                    answer = "".join(answer.splitlines(keepends=True)[:lines]) + CUT
+                if os.environ.get("FORESHARD_GOLDEN_UPDATE"):
+                    page = page[: block.start(2)] + answer + page[block.end(2) :]
+                    file.write_text(page)
+                else:
+                    self.assertEqual(block[2], answer, file)
 
 
 if __name__ == "__main__":
