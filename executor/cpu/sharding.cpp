@@ -4,7 +4,6 @@
 // parameters one after the other. Rank by rank the shards of a parameter that is cut on rows make
 // the whole, with its padding; blocks of columns are transposed into rows by an operator of its own.
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 
 #include "executor/cpu/operands.hpp"
@@ -35,30 +34,24 @@ struct Piece {
   std::int64_t count = 0;
 };
 
-// The whole of a flat buffer, which consists of slices of equal shards, in one run over all threads.
+// All shards of a flat buffer, which consists of slices of equal shards, one after the other and perhaps less
+// than a slice, in one run over all threads.
 template <class ShardSize, class Copy>
 void share_pieces(const KernelArguments& a, std::int64_t slices, std::size_t parameters,
                   const ShardSize& size_of, const Copy& copy) {
-  const std::int64_t slice_size = a.key.dims[0];
-  a.workers.run_ranges(slices * slice_size, kCopyGrain,
-                       [&](std::int64_t at, std::int64_t end, int) {
-                         while (at < end) {
-                           const std::int64_t slice = at / slice_size;
-                           std::int64_t begin = at % slice_size;
-                           for (std::size_t p = 0; p < parameters && at < end; ++p) {
-                             const std::int64_t size = size_of(p);
-                             if (begin >= size) {
-                               begin -= size;
-                               continue;
-                             }
-                             const std::int64_t count = std::min(size - begin, end - at);
-                             copy(Piece{slice, p, begin, at, count});
-                             at += count;
-                             begin = 0;
-                           }
-                           assert(begin == 0 && "the shards make up a slice");
-                         }
-                       });
+  std::int64_t filled = 0;  // of each slice
+  for (std::size_t p = 0; p < parameters; ++p) filled += size_of(p);
+  a.workers.run_ranges(slices * filled, kCopyGrain, [&](std::int64_t n, std::int64_t end, int) {
+    while (n < end) {
+      const std::int64_t slice = n / filled;
+      std::int64_t begin = n % filled;
+      std::size_t p = 0;
+      for (; begin >= size_of(p); ++p) begin -= size_of(p);
+      const std::int64_t count = std::min(size_of(p) - begin, end - n);
+      copy(Piece{slice, p, begin, slice * a.key.dims[0] + n % filled, count});
+      n += count;
+    }
+  });
 }
 
 }  // namespace
