@@ -62,6 +62,9 @@ std::vector<int> processors_of(std::span<const std::vector<int>> nodes, int plac
   const int count = static_cast<int>(nodes.size());
   if (count < 2) return {};
   const auto node_of = [&](int rank) { return static_cast<std::size_t>(rank * count / ranks); };
+  std::ptrdiff_t all = 0;
+  for (const auto& processors : nodes) all += std::ssize(processors);
+  if (2 * ranks * threads <= all) return {};
   int sharers = 0;
   for (int rank = 0; rank < ranks; ++rank) sharers += node_of(rank) == node_of(place);
   const std::vector<int>& own = nodes[node_of(place)];

@@ -16,8 +16,9 @@ namespace foreshard::executor {
 std::vector<std::vector<int>> numa_nodes(const std::filesystem::path& root = "/");
 
 // The processors of the node for rank `place` of the `ranks` on this machine, which share out the nodes in
-// order; nothing, which leaves it free, where there is one node, and where a node has too few processors for the
-// `threads` of each of its ranks.
+// order. Nothing, which leaves it free, where there is one node; where a node has too few processors for the
+// `threads` of each of its ranks; and where the run leaves half of the machine to others, which may be bound
+// to the same nodes as it.
 std::vector<int> processors_of(std::span<const std::vector<int>> nodes, int place, int ranks,
                                int threads);
 

@@ -14,10 +14,10 @@
 #include "executor/communication/oom_agreement.hpp"
 #include "executor/device/device.hpp"
 #include "executor/device/worker_pool.hpp"
+#include "executor/graphs/step_graphs.hpp"
 #include "executor/run/host_work.hpp"
 #include "executor/run/rank_memory.hpp"
 #include "executor/run/rank_recording.hpp"
-#include "executor/graphs/step_graphs.hpp"
 #include "executor/run/step_report.hpp"
 #include "models/program/step_program.hpp"
 

@@ -45,13 +45,14 @@ struct TrainingOptions {
   Fault fault;
   std::optional<Checkpoint> resume;
   std::string save, export_weights, export_gradients, trace;  // paths; empty: not wanted
-  DType export_dtype = DType::fp32;  // of weights: a safetensors file, or a folder (model_folder.hpp)
+  DType export_dtype =
+      DType::fp32;  // of weights: a safetensors file, or a folder (model_folder.hpp)
   // Steps after which a checkpoint is written to save/step-<n>; 0: to `save` itself, at the end alone.
   std::int64_t save_every = 0;
   std::int64_t keep = 2;  // of these checkpoints, the newest
   CheckpointFormat save_format = CheckpointFormat::native;
-  std::string log;        // path of the steps' lines (step_log.hpp); empty: not wanted
-  std::string command;    // for the trace
+  std::string log;      // path of the steps' lines (step_log.hpp); empty: not wanted
+  std::string command;  // for the trace
   bool poisons = false;
   bool tunes_products = false;                       // see KernelChoices; of make_device's devices
   bool uses_graphs = false;                          // steps that are alike are launched as graphs

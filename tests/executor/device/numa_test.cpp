@@ -48,10 +48,12 @@ TEST(Numa, RanksShareOutTheNodesInOrder) {
   EXPECT_EQ(processors_of(two, 3, 8, 1), two[0]);
   EXPECT_EQ(processors_of(two, 4, 8, 1), two[1]);
   EXPECT_EQ(processors_of(two, 1, 3, 2), two[0]);
-  // Left free: a rank larger than a node, three ranks of two threads on four processors, one node, none.
+  // Left free: a rank larger than a node, three ranks of two threads on four processors, half of the machine,
+  // one node, none.
   EXPECT_TRUE(processors_of(two, 0, 1, 8).empty());
   EXPECT_TRUE(processors_of(two, 0, 6, 2).empty());
-  EXPECT_TRUE(processors_of(std::span(two).first(1), 0, 2, 1).empty());
+  EXPECT_TRUE(processors_of(two, 0, 2, 2).empty());
+  EXPECT_TRUE(processors_of(std::span(two).first(1), 0, 2, 2).empty());
   EXPECT_TRUE(processors_of({}, 0, 2, 1).empty());
 }
 
