@@ -155,9 +155,11 @@ std::string wrong_ranks(const json& record, const char* name) {
 }
 
 std::string wrong_in(const json& record, int most_steps) {
+  // What follows reads these fields.
+  if (std::string wrong = wrong_field(record, kRecord, ""); !wrong.empty()) return wrong;
   for (const std::string& wrong :
-       {wrong_field(record, kRecord, ""), wrong_packages(record), wrong_steps(record, most_steps),
-        wrong_allocation(record, "oom"), wrong_allocation(record, "refused_allocation"),
+       {wrong_packages(record), wrong_steps(record, most_steps), wrong_allocation(record, "oom"),
+        wrong_allocation(record, "refused_allocation"),
         wrong_element(record, "invented", "",
                       [](const json&row, const std::string&place) {
                         return wrong_field(row, kInvented, place);
