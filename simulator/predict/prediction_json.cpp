@@ -81,15 +81,15 @@ ordered_json time_basis_json(const Prediction& p) {
   const TimeBasis& basis = *p.time_basis;
   ordered_json out = {{"half_width", basis.half_width},
                       {"standard_deviations", basis.quantile},
-                      {"doubts", ordered_json::array()},
+                      {"uncertainty_components", ordered_json::array()},
                       {"operators", ordered_json::array()},
-                      {"narrowing", nullptr}};
+                      {"recommended_measurement", nullptr}};
   for (const DoubtPart& doubt : basis.doubts) {
-    out["doubts"].push_back({{"name", doubt.name},
-                             {"share", doubt.share},
-                             {"standard_deviation", doubt.deviation},
-                             {"variance", doubt.variance},
-                             {"basis", doubt.basis}});
+    out["uncertainty_components"].push_back({{"name", doubt.name},
+                                             {"share", doubt.share},
+                                             {"standard_deviation", doubt.deviation},
+                                             {"variance", doubt.variance},
+                                             {"basis", doubt.basis}});
   }
   for (const OperatorBasis& op : basis.operators) {
     out["operators"].push_back({{"name", op.name},
@@ -100,9 +100,12 @@ ordered_json time_basis_json(const Prediction& p) {
                                 {"basis", op.basis}});
   }
   if (basis.narrowing) {
-    out["narrowing"] = {{"measurement", basis.narrowing->measurement},
-                        {"half_width", basis.narrowing->half_width}};
+    out["recommended_measurement"] = {{"measurement", basis.narrowing->measurement},
+                                      {"half_width", basis.narrowing->half_width}};
   }
+  // Deprecated names, until 0.2 (docs/json.md).
+  out["doubts"] = out["uncertainty_components"];
+  out["narrowing"] = out["recommended_measurement"];
   return out;
 }
 

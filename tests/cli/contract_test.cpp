@@ -101,6 +101,27 @@ TEST(Contract, PredictAnswersWhatTrainThenMeasures) {
   EXPECT_EQ(predicted.at("steps_memory"), measured.at("steps_memory"));
 }
 
+// The schema marks the former names and refers to the present ones.
+TEST(Contract, DeprecatedKeysHaveTheValueOfTheirSuccessors) {
+  const json schema = read_json(FORESHARD_SOURCE_DIR "/docs/schema/predict.json");
+  const Workplace place;
+  const json basis = place.run_json(job("predict", 2, {"--machine", "h100-sxm", "--explain"}))
+                         .at("step_time_basis");
+  std::map<std::string, std::string> successors;
+  for (const auto& [key, form] : schema["properties"]["step_time_basis"]["properties"].items()) {
+    if (!form.value("deprecated", false)) continue;
+    const std::string path = form["allOf"][0]["$ref"];
+    successors[key] = path.substr(path.rfind('/') + 1);
+  }
+  EXPECT_EQ(successors,
+            (std::map<std::string, std::string>{{"doubts", "uncertainty_components"},
+                                                {"narrowing", "recommended_measurement"}}));
+  for (const auto& [key, successor] : successors) {
+    EXPECT_FALSE(basis.at(successor).empty()) << successor;
+    EXPECT_EQ(basis.at(key), basis.at(successor)) << key;
+  }
+}
+
 TEST(Contract, RecordFitPredictCompareInspectExport) {
   const Workplace place;
   place.run_json(job("train", 2, {"--steps", "5", "--trace", "run.fst"}));
