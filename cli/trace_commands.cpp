@@ -11,6 +11,7 @@
 #include "profiler/report/analysis_report.hpp"
 #include "traces/export/chrome_export.hpp"
 #include "traces/export/csv_export.hpp"
+#include "traces/fst/fst_file.hpp"
 #include "traces/meaning/selection.hpp"
 
 namespace foreshard::cli {
@@ -84,30 +85,35 @@ class Export : public Command {
     return {
         "export",
         "Recordings",
-        "write a trace as Perfetto JSON or as CSV tables",
+        "write a trace as Perfetto JSON, CSV tables or a trace file",
         "",
-        {"foreshard export run.fst --perfetto run.json", "foreshard export run.fst --csv tables"}};
+        {"foreshard export run.fst --perfetto run.json", "foreshard export run.fst --csv tables",
+         "foreshard export rank0.json.gz --fst run.fst"}};
   }
   void add_to(Options& options) override {
     options.recording("TRACE", trace_, {"TRACE", kTraceHelp, true});
     options.output("--perfetto", perfetto_,
                    {"FILE", "write Chrome trace JSON, for ui.perfetto.dev; - is standard output"});
     options.folder("--csv", csv_, {"DIR", "write a CSV file for each table into DIR"});
+    options.output("--fst", fst_,
+                   {"FILE", "write a trace (.fst) of this release, also of a run that was killed"});
     options.quiet(is_quiet_);
   }
   Result<int> run() override {
-    if (perfetto_.empty() == csv_.empty()) {
-      return fail("", "export", "expected either --perfetto FILE or --csv DIR");
+    if (!perfetto_.empty() + !csv_.empty() + !fst_.empty() != 1) {
+      return fail("", "export", "expected one of --perfetto FILE, --csv DIR and --fst FILE");
     }
     if (auto ok = check_output(perfetto_, "--perfetto"); !ok) return tl::unexpected(ok.error());
+    if (auto ok = check_trace_output(fst_, "--fst"); !ok) return tl::unexpected(ok.error());
     const auto trace = open_trace(trace_, is_quiet_);
     if (!trace) return tl::unexpected(trace.error());
-    return written(csv_.empty() ? traces::export_chrome(*trace, perfetto_)
-                                : traces::export_csv(*trace, csv_));
+    return written(!fst_.empty()   ? traces::write_fst(fst_, *trace)
+                   : !csv_.empty() ? traces::export_csv(*trace, csv_)
+                                   : traces::export_chrome(*trace, perfetto_));
   }
 
  private:
-  std::string trace_, perfetto_, csv_;
+  std::string trace_, perfetto_, csv_, fst_;
   bool is_quiet_ = false;
 };
 

@@ -89,6 +89,18 @@ TEST(Import, TakesBackWhatExportWrote) {
   EXPECT_EQ(place.run_json({"inspect", "run.fst"}), place.run_json({"inspect", "again.fst"}));
 }
 
+TEST(Import, IsWhatExportOfARecordingWrites) {
+  const Workplace place;
+  place.write("recording.json", kineto(0));
+  place.run_json({"import", "kineto", "recording.json", "-o", "imported.fst"});
+  ASSERT_EQ(place.run({"export", "recording.json", "--fst", "exported.fst"}).status, 0);
+  const std::vector<std::string> events = {"SELECT * FROM EVENTS", "SELECT * FROM STEPS"};
+  for (const std::string& query : events) {
+    EXPECT_EQ(place.run_json({"query", "imported.fst", query}),
+              place.run_json({"query", "exported.fst", query}));
+  }
+}
+
 TEST(Import, ReadsACutFileToTheCut) {
   const Workplace place;
   const std::string whole = kineto(0);
