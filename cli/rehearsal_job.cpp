@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kDeviceLibrary = "libforeshard_rehearsal.so";
+
 bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -96,33 +98,45 @@ void RehearsalJob::add_torchrun(const RehearsalQuestion& question, Variables& al
   if (std::getenv("OMP_NUM_THREADS") == nullptr) all["OMP_NUM_THREADS"] = "1";
 }
 
+Result<std::string> RehearsalJob::device_library() const {
+  const fs::path library = fs::absolute(executor::module_directory()) / kDeviceLibrary;
+  std::error_code failure;
+  if (!fs::exists(library, failure)) {
+    return fail(library.string(), "",
+                "is not there; expected it beside the program, where a build puts it");
+  }
+  const fs::path names = fs::absolute(folder_.path()) / "libraries";
+  fs::create_directory(names, failure);
+  for (const char* name : {kDeviceLibrary, "libcuda.so", "libcuda.so.1", "libnvidia-ml.so.1"}) {
+    if (fs::exists(names / name, failure)) continue;
+    fs::create_symlink(library, names / name, failure);
+    if (failure) return fail((names / name).string(), "", "cannot be made: " + failure.message());
+  }
+  return library.string();
+}
+
 Result<Variables> RehearsalJob::variables(const RehearsalQuestion& question,
                                           const std::string& folder) const {
-  const fs::path modules = fs::absolute(executor::module_directory());
-  const std::string library = (modules / "libforeshard_rehearsal.so").string();
-  const std::string beside = (modules / "rehearsal").string();
-  std::error_code ignored;
-  if (!fs::exists(library, ignored)) {
-    return fail(library, "", "is not there; expected it beside the program, where a build puts it");
-  }
-  const auto python_path = python_path_with_hooks(modules.string());
+  const auto library = device_library();
+  if (!library) return tl::unexpected(library.error());
+  const std::string names = (fs::absolute(folder_.path()) / "libraries").string();
+  const auto python_path =
+      python_path_with_hooks(fs::absolute(executor::module_directory()).string());
   if (!python_path) return tl::unexpected(python_path.error());
   // The linker's list of libraries cannot hold a path with a space, but a name that it looks for.
-  const bool has_space = library.find(' ') != std::string::npos;
-  const std::string folders = has_space ? beside + ":" + modules.string() : beside;
-  Variables all{
-      {"LD_PRELOAD", in_front(has_space ? "libforeshard_rehearsal.so" : library, "LD_PRELOAD")},
-      {"LD_LIBRARY_PATH", in_front(folders, "LD_LIBRARY_PATH")},
-      {"PYTHONPATH", *python_path},
-      {"FORESHARD_REHEARSAL_RECORD", record_in(folder)},
-      {"FORESHARD_REHEARSAL_CAPTURE", folder},
-      {"FORESHARD_REHEARSAL_STEPS", std::to_string(question.steps)},
-      {"FORESHARD_REHEARSAL_RANK", std::to_string(question.rank)},
-      {"FORESHARD_REHEARSAL_LOSS", formatted("%.17g", question.loss)},
-      {"FORESHARD_REHEARSAL_DEVICES", std::to_string(devices(question))},
-      {"FORESHARD_REHEARSAL_MEMORY", std::to_string(question.device_memory)}};
+  const bool has_space = library->find(' ') != std::string::npos;
+  Variables all{{"LD_PRELOAD", in_front(has_space ? kDeviceLibrary : *library, "LD_PRELOAD")},
+                {"LD_LIBRARY_PATH", in_front(names, "LD_LIBRARY_PATH")},
+                {"PYTHONPATH", *python_path},
+                {"FORESHARD_REHEARSAL_RECORD", record_in(folder)},
+                {"FORESHARD_REHEARSAL_CAPTURE", folder},
+                {"FORESHARD_REHEARSAL_STEPS", std::to_string(question.steps)},
+                {"FORESHARD_REHEARSAL_RANK", std::to_string(question.rank)},
+                {"FORESHARD_REHEARSAL_LOSS", formatted("%.17g", question.loss)},
+                {"FORESHARD_REHEARSAL_DEVICES", std::to_string(devices(question))},
+                {"FORESHARD_REHEARSAL_MEMORY", std::to_string(question.device_memory)}};
   if (machine_) all["FORESHARD_REHEARSAL_DEVICE"] = device_description(*machine_);
-  if (std::getenv("TRITON_LIBCUDA_PATH") == nullptr) all["TRITON_LIBCUDA_PATH"] = beside;
+  if (std::getenv("TRITON_LIBCUDA_PATH") == nullptr) all["TRITON_LIBCUDA_PATH"] = names;
   if (question.asked_ranks) all["FORESHARD_REHEARSAL_RANKS"] = std::to_string(question.ranks);
   if (!question.routing.empty()) all["FORESHARD_REHEARSAL_ROUTING"] = question.routing;
   all["FORESHARD_REHEARSAL_WEIGHTS"] = question.weights;

@@ -36,6 +36,9 @@ class RehearsalJob {
   RehearsalJob(ScratchFolder folder, std::optional<Machine> machine, ChildOutput child_output)
       : folder_(std::move(folder)), machine_(std::move(machine)), child_output_(child_output) {}
 
+  // The null device's library, with links of the names by which programs look for it in `libraries` of the
+  // folder.
+  Result<std::string> device_library() const;
   // `folder`: for what the hooks leave behind.
   Result<Variables> variables(const RehearsalQuestion& question, const std::string& folder) const;
   void add_torchrun(const RehearsalQuestion& question, Variables& all) const;

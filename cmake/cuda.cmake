@@ -1,10 +1,15 @@
-# FORESHARD_HAS_CUDA: whether the CUDA device is built. nvcc is looked for on PATH and in
-# /usr/local/cuda; the toolkit needs no GPU and no driver.
+# FORESHARD_HAS_CUDA_TOOLKIT: whether the recorder of GPUs and the null device of rehearsals are built;
+# FORESHARD_HAS_CUDA: whether the CUDA device is. nvcc is looked for on PATH and in /usr/local/cuda; the
+# toolkit needs no GPU and no driver.
 if(NOT FORESHARD_CUDA OR FORESHARD_SANITIZER OR FORESHARD_FUZZ)
   return()
 endif()
 find_package(CUDAToolkit 13.0 QUIET)
-if(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)
+if(NOT CUDAToolkit_FOUND)
+  return()
+endif()
+set(FORESHARD_HAS_CUDA_TOOLKIT ON)
+if(NOT FORESHARD_CUDA_DEVICE OR NOT CUDAToolkit_NVCC_EXECUTABLE)
   return()
 endif()
 set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE} CACHE FILEPATH "nvcc")

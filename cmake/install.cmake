@@ -8,9 +8,6 @@ foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_injectio
     install(TARGETS ${module} LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
   endif()
 endforeach()
-if(TARGET foreshard_rehearsal_device)  # the links by which programs find it
-  install(DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/rehearsal DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})
-endif()
 install(DIRECTORY profiler/hooks/
   DESTINATION ${FORESHARD_INSTALL_MODULE_DIR}/hooks FILES_MATCHING PATTERN "*.py")
 

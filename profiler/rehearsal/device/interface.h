@@ -9,10 +9,10 @@
 // ..." on standard error and ends the process with exit status 70.
 //
 // Loading. The library's SONAME is libcuda.so.1: once it is preloaded, dlopen("libcuda.so.1") finds
-// it, since the dynamic linker compares names with the SONAMEs of what is loaded. The folder
-// `rehearsal` beside the library holds links named libcuda.so.1, libcuda.so and libnvidia-ml.so.1
-// to it; in LD_LIBRARY_PATH it makes dlopen("libnvidia-ml.so.1") return the same loaded library,
-// and programs that look for libcuda.so.1 in folders (Triton: TRITON_LIBCUDA_PATH) find one. Other
+// it, since the dynamic linker compares names with the SONAMEs of what is loaded. A folder
+// of links to it named libcuda.so.1, libcuda.so and libnvidia-ml.so.1 (`foreshard rehearse` makes
+// one), in LD_LIBRARY_PATH, makes dlopen("libnvidia-ml.so.1") return the same loaded library, and
+// programs that look for libcuda.so.1 in folders (Triton: TRITON_LIBCUDA_PATH) find one. Other
 // libraries of CUDA are loaded as always and not called.
 //
 // Environment, read when the library is first used:
