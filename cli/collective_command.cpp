@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/common/cost_sources.hpp"
 #include "cli/common/output.hpp"
 #include "models/base/figures.hpp"
 #include "models/base/units.hpp"
 #include "models/hardware/device_names.hpp"
 #include "models/program/bus_bandwidth.hpp"
+#include "simulator/costs/check_costs.hpp"
 #include "simulator/costs/cost_model.hpp"
 #include "simulator/network/collective_time.hpp"
 

@@ -7,7 +7,6 @@
 #include "models/base/figures.hpp"
 #include "models/base/units.hpp"
 #include "models/program/attention_workspace.hpp"
-#include "models/sharding/cuda_device.hpp"
 
 namespace foreshard::cli {
 
@@ -105,13 +104,9 @@ DeviceTraits AttentionChoice::apply(DeviceTraits traits) const {
 Result<DeviceTraits> own_device(const std::string& device, const AttentionChoice& attention,
                                 const std::optional<Machine>& machine) {
   if (auto ok = attention.check(device); !ok) return tl::unexpected(ok.error());
-  if (device == "cpu") return DeviceTraits{};
-  if (machine) {
-    const auto traits = cuda_device(*machine);
-    if (traits) return attention.apply(*traits);
-    return fail("--machine", machine->id,
-                "has no GPU that Foreshard's kernels are made for; expected an NVIDIA GPU of "
-                "compute capability 8.0 or later, --device cpu or PyTorch's operators");
+  if (device == "cpu" || machine) {
+    const auto traits = modelled_device(device, machine);
+    return traits && device != "cpu" ? attention.apply(*traits) : traits;
   }
   auto gpus = gpus_of_this_machine();
   if (!gpus) return tl::unexpected(gpus.error());

@@ -9,9 +9,9 @@
 #include "cli/common/open_trace.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/progress.hpp"
+#include "models/allocator/allocator_settings.hpp"
 #include "profiler/replay/replay_report.hpp"
 #include "profiler/report/format.hpp"
-#include "traces/allocator/allocator_settings.hpp"
 #include "traces/allocator/trace_history.hpp"
 #include "traces/open/recording_kind.hpp"
 #include "traces/snapshot/history.hpp"
@@ -51,7 +51,7 @@ ReplayOptions recorded_options(const AllocatorHistory& history) {
   return options;
 }
 
-void report_idle(const std::string& settings, const traces::IdleSettings& idle, bool is_quiet) {
+void report_idle(const std::string& settings, const IdleSettings& idle, bool is_quiet) {
   if (!idle.not_simulated.empty()) {
     warn(settings +
          ": not simulated, as if it were not set: " + profiler::join(idle.not_simulated, ", "));
@@ -148,8 +148,8 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
   answer.incomplete_reason = snapshot->incomplete_reason;
   answer.inconsistent_events = found.misfits;
   answer.skipped_events = found.left_out;
-  traces::IdleSettings idle;
-  if (!traces::parse_allocator_settings(snapshot->settings, {}, "", &idle)) {
+  IdleSettings idle;
+  if (!parse_allocator_settings(snapshot->settings, {}, "", &idle)) {
     warn(history_ + ": recorded with settings of which not all are known: " + snapshot->settings);
   }
   report_idle(history_, {{}, idle.not_simulated}, is_quiet_);
@@ -227,9 +227,8 @@ Result<ReplayOptions> Replay::options_for(const AllocatorHistory& history,
     answer.capacity = capacity_;
   }
   if (!allocator_.empty()) {
-    traces::IdleSettings idle;
-    const auto rules =
-        traces::parse_allocator_settings(allocator_, history.rules, "--allocator", &idle);
+    IdleSettings idle;
+    const auto rules = parse_allocator_settings(allocator_, history.rules, "--allocator", &idle);
     if (!rules) return tl::unexpected(rules.error());
     report_idle("--allocator", idle, is_quiet_);
     options.rules = *rules;

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "cli/common/cost_sources.hpp"
 #include "cli/gpus.hpp"
 #include "models/base/figures.hpp"
 #include "models/question/asked.hpp"
+#include "simulator/costs/check_costs.hpp"
 
 namespace foreshard::cli {
 namespace {

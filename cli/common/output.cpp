@@ -20,16 +20,6 @@ namespace foreshard::cli {
 
 namespace {
 
-// The version of the form of all answers: see docs/json.md for when it changes.
-constexpr int kSchemaVersion = 1;
-
-// An answer begins with its version. It can be large, so that its text is not parsed again.
-std::string with_schema_version(const std::string& object) {
-  const std::string version = std::to_string(kSchemaVersion);
-  return (object.starts_with("{\n") ? "{\n  \"schema_version\": " : "{\"schema_version\":") +
-         version + "," + object.substr(1);
-}
-
 // `foreshard: KIND: what`, on standard error.
 void say(std::string_view kind, Colour colour, const Error& what) {
   std::fprintf(stderr, "foreshard: %s %s\n",

@@ -2,11 +2,9 @@
 
 #include <utility>
 
-#include "cli/common/cost_sources.hpp"
 #include "cli/common/open_trace.hpp"
 #include "cli/common/output.hpp"
 #include "models/base/text_file.hpp"
-#include "models/hardware/device_names.hpp"
 #include "models/plan/plan_words.hpp"
 #include "models/question/question_json.hpp"
 #include "traces/recorded_question.hpp"
@@ -45,23 +43,6 @@ void overlay(Asked& asked, const Asked& said) {
   asked.config.reset();
 }
 
-// The machine and the operators of a cost file.
-Result<RecordedBy> recorded_by(const simulator::CostTable& costs, Asked& asked) {
-  RecordedBy recorded;
-  if (costs.is_accelerator) recorded.machine = machine_reported_as(costs.machine_name);
-  if (asked.machine.empty() && costs.rates) asked.machine = costs.rates->machine;
-  if (!asked.machine.empty()) {
-    const auto machine = load_machine(asked.machine);
-    if (!machine) return tl::unexpected(machine.error());
-    if (auto ok = check_costs_are_of(*machine, costs, asked.costs); !ok) {
-      return tl::unexpected(ok.error());
-    }
-  }
-  recorded.operators = operators_in(costs.question);
-  recorded.is_accelerator = costs.is_accelerator;
-  return recorded;
-}
-
 Result<void> check_is_whole(const Asked& asked) {
   if (asked.model.empty() && !asked.config) {
     return fail("", "--model", "is missing; expected a model, or --question");
@@ -71,13 +52,6 @@ Result<void> check_is_whole(const Asked& asked) {
 }
 
 }  // namespace
-
-simulator::PredictionOptions AskedJob::prediction_options() const {
-  simulator::PredictionOptions options;
-  options.costs = costs ? &*costs : nullptr;
-  options.machine = job.machine_id.empty() ? nullptr : &*job.machine;
-  return options;
-}
 
 void QuestionOptions::add_job_to(Options& options, bool may_be_stored) {
   options.model(said.model, !may_be_stored);
@@ -142,27 +116,11 @@ Result<Asked> QuestionOptions::asked(const std::optional<ConvertedPlan>& otherwi
   return asked;
 }
 
-Result<AskedJob> QuestionOptions::load(const OwnDevice& own_device,
-                                       const std::optional<ConvertedPlan>& otherwise) const {
+Result<simulator::AskedJob> QuestionOptions::load(
+    const OwnDevice& own_device, const std::optional<ConvertedPlan>& otherwise) const {
   auto asked = this->asked(otherwise);
   if (!asked) return tl::unexpected(asked.error());
-  std::optional<simulator::CostTable> costs;
-  RecordedBy recorded;
-  if (!asked->costs.empty()) {
-    auto table = simulator::load_cost_table(asked->costs);
-    if (!table) return tl::unexpected(table.error());
-    costs = std::move(*table);
-    auto by = recorded_by(*costs, *asked);
-    if (!by) return tl::unexpected(by.error());
-    recorded = std::move(*by);
-  }
-  auto asks = question_of(*asked, recorded, own_device);
-  if (!asks) return tl::unexpected(asks.error());
-  auto job = make_job(std::move(*asks), asked->plan_name());
-  if (!job) return tl::unexpected(job.error());
-  const std::vector<std::string> left_out = conversion_warnings(asked->plan);
-  job->warnings.insert(job->warnings.begin(), left_out.begin(), left_out.end());
-  return AskedJob{std::move(*job), std::move(costs)};
+  return simulator::asked_job(std::move(*asked), own_device);
 }
 
 }  // namespace foreshard::cli

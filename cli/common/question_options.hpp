@@ -6,20 +6,9 @@
 
 #include "cli/common/options.hpp"
 #include "models/question/asked.hpp"
-#include "models/sharding/job.hpp"
-#include "simulator/costs/cost_table.hpp"
-#include "simulator/predict/prediction.hpp"
+#include "simulator/predict/asked_job.hpp"
 
 namespace foreshard::cli {
-
-// A job, and what its times are taken from.
-struct AskedJob {
-  Job job;
-  std::optional<simulator::CostTable> costs;
-
-  // Points into this.
-  simulator::PredictionOptions prediction_options() const;
-};
 
 struct QuestionOptions {
   Asked said;
@@ -35,8 +24,9 @@ struct QuestionOptions {
   void add_costs_to(Options& options);
 
   // `otherwise`: the plan where --plan is not given; nothing: that of --question, or each key's default.
-  Result<AskedJob> load(const OwnDevice& own_device,
-                        const std::optional<ConvertedPlan>& otherwise = std::nullopt) const;
+  Result<simulator::AskedJob> load(
+      const OwnDevice& own_device,
+      const std::optional<ConvertedPlan>& otherwise = std::nullopt) const;
 
  private:
   Result<Asked> asked(const std::optional<ConvertedPlan>& otherwise) const;

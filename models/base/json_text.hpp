@@ -12,4 +12,14 @@ std::string json_text(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+// The version of the form of all answers: docs/json.md describes when it changes.
+constexpr int kSchemaVersion = 1;
+
+// An answer begins with its version. It can be large, so that its text is not parsed again.
+inline std::string with_schema_version(const std::string& object) {
+  const std::string version = std::to_string(kSchemaVersion);
+  return (object.starts_with("{\n") ? "{\n  \"schema_version\": " : "{\"schema_version\":") +
+         version + "," + object.substr(1);
+}
+
 }  // namespace foreshard

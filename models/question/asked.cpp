@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/plan/plan_words.hpp"
+#include "models/sharding/cuda_device.hpp"
 #include "models/sharding/pytorch_device.hpp"
 
 namespace foreshard {
@@ -49,6 +50,17 @@ int filled_nodes(const Question& question) {
   if (is_hybrid && sharding.shard_group == 0 && !question.machine) return 0;
   const int nodes = node_count(question);
   return question.ranks % nodes == 0 ? nodes : 0;
+}
+
+Result<DeviceTraits> modelled_device(const std::string& device,
+                                     const std::optional<Machine>& machine) {
+  if (device == "cpu") return DeviceTraits{};
+  if (!machine) return fail("", "--machine", "is missing; expected a machine with GPUs");
+  const auto traits = cuda_device(*machine);
+  if (traits) return *traits;
+  return fail("--machine", machine->id,
+              "has no GPU that Foreshard's kernels are made for; expected an NVIDIA GPU of "
+              "compute capability 8.0 or later, --device cpu or PyTorch's operators");
 }
 
 Plan default_plan(OperatorSetName operators, const LlamaConfig& model) {

@@ -42,6 +42,9 @@ struct RecordedBy {
 // What Foreshard's operators run on by `device` and machine: a GPU of that machine, or else of this one.
 using OwnDevice =
     std::function<Result<DeviceTraits>(const std::string& device, const std::optional<Machine>&)>;
+// Of a machine that need not be at hand: its GPU, or the CPU. An error without a machine.
+Result<DeviceTraits> modelled_device(const std::string& device,
+                                     const std::optional<Machine>& machine);
 
 // Errors name the option or the key, what is wrong and what is expected.
 Result<Question> question_of(const Asked& asked, const RecordedBy& recorded,

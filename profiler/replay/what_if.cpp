@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "traces/allocator/allocator_settings.hpp"
+#include "models/allocator/allocator_settings.hpp"
 
 namespace foreshard::profiler {
 namespace {
@@ -100,7 +100,7 @@ Result<std::vector<WhatIf>> what_ifs(const Recording& recording, const ReplayOpt
   };
   for (const char* change : kChanges) {
     const std::string settings = settings_of(change);
-    const AllocatorRules changed = *traces::parse_allocator_settings(settings, rules, "");
+    const AllocatorRules changed = *parse_allocator_settings(settings, rules, "");
     if (changed == rules) continue;
     if (auto done = ask(change, settings, how_to_set(before + change), recording.history, changed);
         !done) {

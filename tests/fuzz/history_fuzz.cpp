@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "models/allocator/allocator_settings.hpp"
 #include "profiler/replay/history_comparison.hpp"
 #include "traces/allocator/allocator_replay.hpp"
-#include "traces/allocator/allocator_settings.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace profiler = foreshard::profiler;
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* settings : {"", "expandable_segments=true", "max_split_size_mb=21",
                                "garbage_collection_threshold=0.5,roundup_power2_divisions=4"}) {
     traces::ReplayOptions options;
-    options.rules = *traces::parse_allocator_settings(settings, history->rules, "");
+    options.rules = *parse_allocator_settings(settings, history->rules, "");
     if (history->capacity) options.capacity = *history->capacity;
     const auto result = traces::replay(*history, options);
     if (result && result->statistics.allocated < 0) std::abort();

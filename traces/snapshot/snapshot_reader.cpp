@@ -5,10 +5,10 @@
 #include <optional>
 #include <unordered_map>
 
+#include "models/allocator/allocator_settings.hpp"
 #include "models/base/host_memory.hpp"
 #include "models/base/mapped_file.hpp"
 #include "models/base/units.hpp"
-#include "traces/allocator/allocator_settings.hpp"
 #include "traces/input/byte_source.hpp"
 #include "traces/input/limits.hpp"
 #include "traces/input/sniff_file_type.hpp"

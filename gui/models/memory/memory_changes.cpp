@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "gui/models/base/units_text.hpp"
+#include "models/allocator/allocator_settings.hpp"
 #include "models/llama/llama_config.hpp"
 #include "models/plan/plan.hpp"
 #include "profiler/replay/what_if.hpp"
 #include "simulator/predict/remedies.hpp"
-#include "traces/allocator/allocator_settings.hpp"
 #include "traces/allocator/trace_history.hpp"
 #include "traces/metadata.hpp"
 #include "traces/snapshot/history.hpp"
@@ -176,7 +176,7 @@ ReservedSteps replayed_reserved(const traces::AllocatorHistory& history,
                                 const std::string& settings) {
   traces::ReplayOptions options = recorded_options(history);
   if (!settings.empty()) {
-    const auto rules = traces::parse_allocator_settings(settings, history.rules, "settings");
+    const auto rules = parse_allocator_settings(settings, history.rules, "settings");
     if (!rules) return {};
     options.rules = *rules;
     options.honor_recorded_oom = false;

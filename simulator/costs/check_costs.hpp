@@ -1,5 +1,4 @@
-// What step times rest on, where a command takes both a cost file and a machine: whether the two
-// speak of the same thing.
+// Whether a cost file and a machine that are given together belong together.
 #pragma once
 
 #include <string>
@@ -8,11 +7,11 @@
 #include "models/hardware/hardware.hpp"
 #include "simulator/costs/cost_table.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::simulator {
 
 // An error where `costs`, read from `file`, are those of a processor, or rest on runs that were
 // observed on another machine.
-Result<void> check_costs_are_of(const Machine& machine, const simulator::CostTable& costs,
+Result<void> check_costs_are_of(const Machine& machine, const CostTable& costs,
                                 const std::string& file);
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::simulator

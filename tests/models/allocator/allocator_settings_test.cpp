@@ -1,8 +1,8 @@
-#include "traces/allocator/allocator_settings.hpp"
+#include "models/allocator/allocator_settings.hpp"
 
 #include <gtest/gtest.h>
 
-namespace foreshard::traces {
+namespace foreshard {
 namespace {
 
 AllocatorRules rules(const std::string& text) {
@@ -80,4 +80,4 @@ TEST(AllocatorSettingsTest, SuggestsAndExplains) {
 }
 
 }  // namespace
-}  // namespace foreshard::traces
+}  // namespace foreshard

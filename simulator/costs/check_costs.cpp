@@ -1,6 +1,6 @@
-#include "cli/common/cost_sources.hpp"
+#include "simulator/costs/check_costs.hpp"
 
-namespace foreshard::cli {
+namespace foreshard::simulator {
 namespace {
 
 // The id behind FILE.csv:ID.
@@ -11,7 +11,7 @@ std::string id_in(const std::string& machine) {
 
 }  // namespace
 
-Result<void> check_costs_are_of(const Machine& machine, const simulator::CostTable& costs,
+Result<void> check_costs_are_of(const Machine& machine, const CostTable& costs,
                                 const std::string& file) {
   if (!costs.is_accelerator) {
     return fail(file, "machine.name",
@@ -26,4 +26,4 @@ Result<void> check_costs_are_of(const Machine& machine, const simulator::CostTab
   return {};
 }
 
-}  // namespace foreshard::cli
+}  // namespace foreshard::simulator

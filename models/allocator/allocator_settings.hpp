@@ -8,7 +8,7 @@
 #include "models/allocator/allocator_rules.hpp"
 #include "models/base/error.hpp"
 
-namespace foreshard::traces {
+namespace foreshard {
 
 // Settings that are valid and change nothing here, as they were given.
 struct IdleSettings {
@@ -23,4 +23,4 @@ Result<AllocatorRules> parse_allocator_settings(std::string_view text, Allocator
                                                 const std::string& flag,
                                                 IdleSettings* idle = nullptr);
 
-}  // namespace foreshard::traces
+}  // namespace foreshard

@@ -1,4 +1,4 @@
-#include "traces/allocator/allocator_settings.hpp"
+#include "models/allocator/allocator_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-namespace foreshard::traces {
+namespace foreshard {
 namespace {
 
 constexpr std::array<std::string_view, 6> kKeys{
@@ -181,4 +181,4 @@ Result<AllocatorRules> parse_allocator_settings(std::string_view given, Allocato
   return rules;
 }
 
-}  // namespace foreshard::traces
+}  // namespace foreshard
