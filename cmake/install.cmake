@@ -1,6 +1,6 @@
 # What an installation has: the program, the modules that it loads, completion for shells, manual
-# pages, plans to start from, pages to read, and the viewer where it was built (gui/CMakeLists.txt); and
-# packages of it (`cpack`): an archive and Debian packages.
+# pages, plans to start from, pages to read, the viewer where it was built (gui/CMakeLists.txt), and the
+# CMake package (cmake/package.cmake); and packages of it (`cpack`): an archive and Debian packages.
 install(TARGETS foreshard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_injection foreshard_mpi
     foreshard_rehearsal_device)
@@ -37,7 +37,15 @@ install(FILES ${completion}/foreshard.fish OPTIONAL
 install(FILES README.md LICENSE NOTICE CHANGELOG.md CONTRIBUTING.md SECURITY.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES traces/QUERIES.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/traces)
+install(FILES api/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/api)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Where Debian's packages have it.
+install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foreshard)
+install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foreshard-dev COMPONENT dev)
+if(TARGET foreshard-gui)
+  install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foreshard-gui COMPONENT gui)
+endif()
 
 set(CPACK_GENERATOR TGZ)
 find_program(FORESHARD_FILE file)
@@ -65,4 +73,5 @@ if(TARGET foreshard-gui)
   set(CPACK_DEBIAN_GUI_PACKAGE_DEPENDS foreshard)
   set(CPACK_DEBIAN_GUI_DESCRIPTION "Viewer of Foreshard's recordings and predictions")
 endif()
+include(cmake/package.cmake)
 include(CPack)
