@@ -2,9 +2,11 @@
 import contextlib
 import gzip
 import importlib.util
+import io
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 import sys
@@ -195,6 +197,21 @@ class Traces(Folder):
     def test_polars(self):
         events = foreshard.open(self.sample()).events
         self.assertEqual(events.polars()["name"].to_list(), events.column("name"))
+
+
+class Page(Folder):
+    def test_its_code_runs_as_it_stands(self):
+        blocks = re.findall(r"^```python\n(.*?)^```", (SOURCE / "python/README.md").read_text(), re.M | re.S)
+        self.assertGreaterEqual(len(blocks), 4)
+        names = {}
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(SOURCE)
+        for block in blocks:
+            if "rehearse" in block or (".pandas()" in block and not has("pandas")):
+                continue  # needs a PyTorch for CUDA, which scripts/try_wheels has; or pandas
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(block, "python/README.md", "exec"), names)
+            self.assertNotEqual(printed.getvalue(), "")
 
 
 @unittest.skipUnless(os.environ.get("FORESHARD_VIEWER"), "there is no viewer")
