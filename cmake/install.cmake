@@ -37,7 +37,8 @@ install(FILES ${completion}/foreshard.fish OPTIONAL
 install(FILES README.md LICENSE NOTICE CHANGELOG.md CONTRIBUTING.md SECURITY.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES traces/QUERIES.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/traces)
-install(FILES api/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/api)
+install(FILES python/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/python)
+install(FILES simulator/api/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/simulator/api)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Where Debian's packages have it.

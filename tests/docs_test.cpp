@@ -137,7 +137,8 @@ TEST(Docs, LinksOfPagesLeadToFiles) {
   int found = 0;
   std::vector<fs::path> pages;
   for (const auto& file : fs::directory_iterator(kRoot)) pages.push_back(file.path());
-  for (const char* folder : {"api", "docs", "gui", "models", "scripts", "tests", "traces"}) {
+  for (const char* folder : {"cli", "docs", "examples", "executor", "gui", "models", "profiler",
+                             "python", "scripts", "simulator", "tests", "traces"}) {
     for (const auto& file : fs::recursive_directory_iterator(kRoot / folder)) {
       pages.push_back(file.path());
     }

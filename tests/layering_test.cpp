@@ -185,7 +185,7 @@ Sources sources_of_the_project() {
   const std::set<std::string> extensions = {".h", ".hpp", ".cpp", ".inl", ".cu", ".cuh"};
   Sources sources;
   for (const auto* top :
-       {"models", "traces", "profiler", "simulator", "executor", "gui", "cli", "api", "tests"}) {
+       {"models", "traces", "profiler", "simulator", "executor", "gui", "cli", "tests"}) {
     if (!fs::exists(root / top)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       if (!entry.is_regular_file() || !extensions.contains(entry.path().extension())) continue;

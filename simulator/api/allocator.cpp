@@ -2,7 +2,7 @@
 
 #include <foreshard/allocator.hpp>
 
-#include "api/error.hpp"
+#include "simulator/api/error.hpp"
 #include "models/allocator/allocator_settings.hpp"
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"

@@ -3,7 +3,7 @@
 
 #include <foreshard/traces.hpp>
 
-#include "api/error.hpp"
+#include "simulator/api/error.hpp"
 #include "traces/open/read_trace.hpp"
 #include "traces/query/query_database.hpp"
 

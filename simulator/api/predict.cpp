@@ -2,7 +2,7 @@
 
 #include <foreshard/predict.hpp>
 
-#include "api/error.hpp"
+#include "simulator/api/error.hpp"
 #include "models/base/json_text.hpp"
 #include "simulator/predict/asked_job.hpp"
 #include "simulator/predict/prediction_report.hpp"
