@@ -37,8 +37,10 @@ install(FILES ${completion}/foreshard.fish OPTIONAL
 install(FILES README.md LICENSE NOTICE CHANGELOG.md CONTRIBUTING.md SECURITY.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES traces/QUERIES.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/traces)
-install(FILES python/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/python)
 install(FILES simulator/api/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/simulator/api)
+foreach(folder cli executor gui models profiler python scripts simulator tests traces)
+  install(FILES ${folder}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Where Debian's packages have it.

@@ -23,6 +23,9 @@ namespace fs = std::filesystem;
 const fs::path kRoot = FORESHARD_SOURCE_DIR;
 const fs::path kReports = kRoot / "tests/golden/reports";
 const std::string kCut = "...";
+const std::vector<std::string> kFolders{"cli",     "docs",      "examples", "executor",
+                                        "gui",     "models",    "profiler", "python",
+                                        "scripts", "simulator", "tests",    "traces"};
 
 std::string text_of(const fs::path& path) {
   std::ostringstream text;
@@ -132,13 +135,24 @@ TEST(Docs, TheIndexNamesEveryPage) {
   }
 }
 
+// What a folder is for, and where to begin in it.
+TEST(Docs, EveryFolderHasAPage) {
+  const std::string index = text_of(kRoot / "docs/development.md");
+  for (const std::string& folder : kFolders) {
+    const std::string page = text_of(kRoot / folder / "README.md");
+    EXPECT_FALSE(page.empty()) << folder;
+    EXPECT_LE(std::count(page.begin(), page.end(), '\n'), 80) << folder;
+    if (folder == "docs") continue;  // these are its pages
+    EXPECT_NE(index.find("](../" + folder + "/README.md)"), std::string::npos) << folder;
+  }
+}
+
 TEST(Docs, LinksOfPagesLeadToFiles) {
   const std::regex link(R"(\]\(([^)#]+)(#[^)]*)?\))");
   int found = 0;
   std::vector<fs::path> pages;
   for (const auto& file : fs::directory_iterator(kRoot)) pages.push_back(file.path());
-  for (const char* folder : {"cli", "docs", "examples", "executor", "gui", "models", "profiler",
-                             "python", "scripts", "simulator", "tests", "traces"}) {
+  for (const std::string& folder : kFolders) {
     for (const auto& file : fs::recursive_directory_iterator(kRoot / folder)) {
       pages.push_back(file.path());
     }
