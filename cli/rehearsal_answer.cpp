@@ -136,7 +136,19 @@ void RehearsalAnswer::read_program(const std::string& folder) {
 
 void RehearsalAnswer::add_step(RehearsedStep step) {
   for (const std::string& note : step.notes) notes_.push_back(note);
+  if (auto& explained = step.prediction.explanation) {
+    explained->step = step_of_peak(explained->step, explained->allocated);
+  }
   step_ = std::make_shared<const RehearsedStep>(std::move(step));
+}
+
+std::int64_t RehearsalAnswer::step_of_peak(std::int64_t step_of_program,
+                                           std::int64_t allocated) const {
+  if (step_of_program > 0) return steps_completed();
+  for (const ordered_json& row : steps_) {
+    if (row.at("peak_allocated_bytes") >= allocated) return row.at("step");
+  }
+  return 0;
 }
 
 // Of the machine that was named; without one there is no time.

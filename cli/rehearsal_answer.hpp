@@ -75,6 +75,9 @@ class RehearsalAnswer {
   traces::Trace trace() const;
 
  private:
+  // The step in which so much was allocated. The program's set-up holds all steps but the last: of what happens
+  // there, it is the first step that has this peak; 0 where none has, before the first.
+  std::int64_t step_of_peak(std::int64_t step_of_program, std::int64_t allocated) const;
   nlohmann::ordered_json question_json() const;
   nlohmann::ordered_json step_time(Nanoseconds simulator::Prediction::*of) const;
   std::int64_t peak(const std::string& kind) const;

@@ -71,6 +71,8 @@ for step in range(5):
         status, answer, _ = self.rehearse(text, "--device-memory", str(whole))
         self.assertEqual(status, 0)
         self.assertEqual([step["peak_reserved_bytes"] for step in answer["steps"]], 3 * [whole])
+        peaks = [step["peak_allocated_bytes"] for step in answer["steps"]]
+        self.assertEqual(answer["peak"]["step"], 1 + peaks.index(max(peaks)))
         status, answer, _ = self.rehearse(text, "--device-memory", str(whole - 4 * MIB))
         self.assertEqual((status, answer["fits"]), (3, False))
         oom = answer["oom"]
