@@ -20,6 +20,11 @@ def fail(message):
     sys.exit(2)
 
 
+def percent(share, decimals=1, is_signed=False):
+    """A fraction as reports of `foreshard` write it: "4.5 %", "+4.5 %"."""
+    return f"{100 * share:{'+' if is_signed else ''}.{decimals}f} %"
+
+
 def folder_of(given, default, needed):
     """The folder that was given, or the default of the repository; it must hold the file `needed`."""
     folder = pathlib.Path(given) if given else ROOT / default
@@ -37,12 +42,12 @@ def job_of(row, root):
 
 
 def predict(*arguments):
-    """The answer of `foreshard predict`, and why there is none."""
+    """The result of `foreshard predict`, and why there is none."""
     command = list(map(str, [PROGRAM, "predict", *arguments, "--json", "-"]))
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        return None, f"no answer within {TIMEOUT_S} s"
+        return None, f"no result within {TIMEOUT_S} s"
     except FileNotFoundError:
         fail(f"{PROGRAM}: is missing; expected a build (scripts/test)")
     if run.returncode != 0:
