@@ -201,7 +201,7 @@ CommandText Calibrate::text() const {
       "Training",
       "measure this machine's operators, copies and collectives",
       "Trains small models of several widths with several plans, for a few steps each, and fits "
-      "a cost model to what was recorded. `foreshard predict --costs` then answers for other "
+      "a cost model to what was recorded. `foreshard predict --costs` then predicts other "
       "models and plans on this machine; `foreshard fit --with` adds recordings of your own, "
       "which are more accurate for models like theirs. Nothing else should run meanwhile.",
       {"foreshard calibrate -o costs.json",

@@ -125,7 +125,7 @@ Result<ScratchFolder> ScratchFolder::beside(const std::string& output) {
   std::string path = output + ".XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
     return fail(output, "-o",
-                std::string("no folder can be made beside it (") + std::strerror(errno) + ")");
+                std::string("no folder can be created next to it (") + std::strerror(errno) + ")");
   }
   return ScratchFolder(fs::absolute(path).string());
 }

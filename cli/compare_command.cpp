@@ -24,7 +24,7 @@ using traces::RecordingKind;
 
 constexpr const char* kComparable =
     "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight Systems "
-    "export (SQLite), a CUDA memory snapshot (or a folder of them) or an allocator event list "
+    "export (SQLite), a CUDA memory snapshot (or a folder of them) or an allocation history "
     "(JSON lines)";
 
 bool has_history(RecordingKind kind) {
@@ -132,8 +132,8 @@ Result<int> Compare::run() {
     return compare_histories(*of_baseline, *of_candidate);
   }
   constexpr const char* kOther =
-      "an allocator event list or a CUDA memory snapshot, for the other file is an allocator event "
-      "list";
+      "an allocation history or a CUDA memory snapshot, for the other file is an allocation "
+      "history";
   if (*of_baseline == RecordingKind::event_list) {
     return traces::wrong_kind(candidate_, *of_candidate, kOther);
   }
@@ -150,8 +150,8 @@ CommandText Compare::text() const {
       "compare two traces or two allocation histories",
       "The first one is the baseline, such as a measured run or the run before a change; the "
       "second is the candidate, such as a prediction or the run after it.\n\n"
-      "Traces are compared operator by operator. Allocation histories (allocator event lists, "
-      "CUDA memory snapshots) are compared event by event: how many requests and frees are "
+      "Traces are compared operator by operator. Allocation histories (JSON lines, CUDA "
+      "memory snapshots) are compared event by event: how many requests and frees are "
       "equal from the start, the first difference and what surrounds it, the peaks of both, "
       "and which requests one has more often than the other. A snapshot that begins in the "
       "middle of a run is compared from the longest run of equal requests on.\n\n"
@@ -170,7 +170,7 @@ void Compare::add_to(Options& options) {
       {"BASELINE",
        "trace (.fst), PyTorch profiler recording (JSON, or a folder with one of each "
        "rank), Nsight Systems export (SQLite), CUDA memory snapshot (or a folder with one of each "
-       "rank) or allocator event list (JSON lines)",
+       "rank) or allocation history (JSON lines)",
        true});
   options.recording("CANDIDATE", candidate_, {"CANDIDATE", "another one", true});
   options.quiet(is_quiet_);

@@ -36,9 +36,9 @@ class Fit : public Command {
         "fit",
         "Training",
         "fit a cost model to recordings of a machine or to the throughput of runs",
-        "The cost file makes `foreshard predict --costs` answer for other plans and models on "
+        "With the cost file `foreshard predict --costs` predicts other plans and models on "
         "the machine of the recordings. With --with, that of `foreshard calibrate` or an earlier "
-        "one answers for what the recordings do not show. --observed needs no recording: the "
+        "one covers what the recordings do not show. --observed needs no recording: the "
         "tokens per second of runs on a machine of the catalogue correct the catalogue's rates as "
         "far as they show them.",
         {"foreshard fit run1.fst run2.fst -o costs.json --report",
@@ -166,7 +166,7 @@ Result<int> Fit::run() {
     if (!traces_.empty() && !table.is_accelerator) {
       return fail(traces_.front(), "",
                   "was recorded on a processor (" + table.machine_name +
-                      "); expected recordings of accelerators beside --observed");
+                      "); expected recordings of accelerators with --observed");
     }
     std::vector<std::string> questions;
     if (!table.question.empty()) questions.push_back(table.question);

@@ -26,14 +26,14 @@ class Gui : public Command {
         "Recordings",
         "explore recordings, predictions and plans in a window",
         "Opens traces (.fst), PyTorch profiler recordings (a file, or a folder with one of each "
-        "rank), Nsight Systems exports, CUDA memory snapshots, allocator event lists (JSON lines) "
-        "and plans; two recordings are compared. The viewer is the program foreshard-gui, which is built where Qt 6 is "
+        "rank), Nsight Systems exports, CUDA memory snapshots, allocation histories (JSON lines) "
+        "and plans; two recordings are compared. The viewer is the program foreshard-gui, which is "
+        "built where Qt 6 is "
         "installed. `foreshard-gui --help` describes its options; it also writes pictures, for "
         "which "
         "no display is needed. --describe writes what a view states as JSON.",
         {"foreshard gui run.fst", "foreshard gui measured.fst predicted.fst",
-         "foreshard gui plan.toml",
-         "foreshard gui --view whatif --describe - predicted.fst"}};
+         "foreshard gui plan.toml", "foreshard gui --view whatif --describe - predicted.fst"}};
   }
   void add_to(Options& options) override {
     options.choice("--view", view_, {"timeline", "memory", "whatif", "compare"},
@@ -62,9 +62,8 @@ std::string viewer() {
 
 Result<int> Gui::run() {
   std::vector<std::string> words{viewer()};
-  for (const auto& [option, value] : {std::pair("--view", &view_),
-                                      {"--describe", &description_},
-                                      {"--render", &picture_}}) {
+  for (const auto& [option, value] :
+       {std::pair("--view", &view_), {"--describe", &description_}, {"--render", &picture_}}) {
     if (!value->empty()) words.insert(words.end(), {option, *value});
   }
   words.emplace_back("--");
@@ -78,7 +77,7 @@ Result<int> Gui::run() {
   ::execvp(arguments.front(), arguments.data());
   if (errno == ENOENT) {
     return fail("", kViewer,
-                "was not built or installed; expected beside foreshard or in PATH "
+                "was not built or installed; expected next to foreshard or in PATH "
                 "(`scripts/setup --gui` installs the Qt 6 that building it takes)");
   }
   return fail("", words.front(), std::string("cannot be started (") + std::strerror(errno) + ")");

@@ -29,7 +29,7 @@ int flush_output(int status) {
   if (is_whole || status == kRunFailed || status == kBadInput) return status;
   const int failed = complain({"", "standard output",
                                std::string("cannot be written (") + std::strerror(errno) +
-                                   "); expected room for the whole answer"},
+                                   "); expected room for the whole output"},
                               kRunFailed);
   return status == kSuccess ? failed : status;
 }

@@ -8,7 +8,7 @@
 #include "cli/gpus.hpp"
 #include "models/base/figures.hpp"
 #include "models/sharding/job.hpp"
-#include "simulator/fit/narrowing.hpp"
+#include "simulator/fit/recommended_measurement.hpp"
 #include "simulator/predict/allocation_history.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "simulator/predict/remedies.hpp"
@@ -111,7 +111,7 @@ Result<int> Predict::run() {
       !trace_.empty() || !memory_events_.empty() || !memory_snapshot_.empty();
   Prediction prediction = simulator::predict(job, options);
   if (explains_ && prediction.time_basis) {
-    prediction.time_basis->narrowing = simulator::find_narrowing(job, options, prediction);
+    prediction.time_basis->recommended = simulator::recommend_measurement(job, options, prediction);
   }
   if (explains_ || !prediction.fits) {
     prediction.remedies = simulator::find_remedies(job, options, traces::cores());
@@ -130,8 +130,8 @@ CommandText Predict::text() const {
       "requests as in `foreshard train`. Step time comes from a cost file (--costs), from the "
       "published figures of a machine (--machine), or from both; without either it is that of "
       "a CPU like this one. Where the machine has GPUs, what runs is PyTorch unless the plan or "
-      "--operators says otherwise. The first lines restate the question and what was assumed; "
-      "--question asks it again. A plan that does not fit is an answer: the exit status is 0.",
+      "--operators says otherwise. The first lines restate the request and what was assumed; "
+      "--question repeats it. The exit status is 0 also for a plan that does not fit.",
       {"foreshard predict --model llama-3.1-8b --ranks 8 --machine h100-sxm",
        "foreshard predict --model llama-3.1-8b --plan plan.toml --ranks 16 --nodes 2 "
        "--machine h100-sxm",
@@ -153,7 +153,7 @@ void Predict::add_to(Options& options) {
                  {"GB_S", "GB/s of the storage that all hosts write checkpoints to", false,
                   "each host's own, where the catalogue has it"});
   options.flag("--explain", explains_,
-               "list what the step time rests on and what would narrow its band, all that holds "
+               "list what the step time rests on and the recommended measurement, all that holds "
                "memory at the peak, the plan changes that save most, and what checkpoints cost");
   options.output("--trace", trace_, {"TRACE", "write the predicted run as a trace (.fst)"});
   options.output(

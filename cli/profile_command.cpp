@@ -90,7 +90,7 @@ Result<Variables> Profile::variables(const std::string& folder) const {
   const auto recorder = profiler::load_activity_recorder(modules);
   if (!recorder) return tl::unexpected(recorder.error());
   if (!fs::exists(library, ignored)) {
-    return fail(library, "", "is not there; expected it beside libforeshard_cupti.so");
+    return fail(library, "", "is not there; expected it next to libforeshard_cupti.so");
   }
   Variables all{{"CUDA_INJECTION64_PATH", library},
                 {"NVTX_INJECTION64_PATH", library},

@@ -102,7 +102,7 @@ CommandText PrintProgram::text() const {
       "print the instructions of one training step",
       "A step program is what the host thread of one rank issues in a step: allocations, "
       "kernels, collectives, copies, events. Step 0 is the set-up; steps after the second are "
-      "all alike. Of a rehearsal's TRACE it is what the script issued in its last step, and the "
+      "identical. Of a rehearsal's TRACE it is what the script issued in its last step, and the "
       "set-up the allocations before that.",
       {"foreshard program --model llama-tiny-3m --ranks 2",
        "foreshard program --model llama-tiny-3m --plan plan.toml --ranks 2 --step 1 --json "

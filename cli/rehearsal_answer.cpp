@@ -283,8 +283,7 @@ std::string RehearsalAnswer::invented_text() const {
   for (const ordered_json& row : invented_) {
     text += "  " + text_of(row.at("where"), "no line of the script") + " read " +
             plural(row.at("count").get<std::int64_t>(), "value") + " (" +
-            row.at("what").get<std::string>() + "), and was told " + json_text(row.at("answer")) +
-            "\n";
+            row.at("what").get<std::string>() + "), given " + json_text(row.at("answer")) + "\n";
   }
   return text.empty() ? "" : "\nInvented, as nothing was computed:\n" + text;
 }
@@ -304,7 +303,7 @@ std::string RehearsalAnswer::time_text() const {
 
 std::string RehearsalAnswer::text() const {
   std::string text = question_text() + memory_text() + time_text() + steps_text();
-  if (step_ != nullptr) text += simulator::memory_text(step_->prediction, false);
+  if (step_ != nullptr) text += simulator::memory_text(step_->prediction, true, false);
   text += invented_text();
   if (!notes_.empty()) text += "\nNotes:\n";
   for (const ordered_json& note : notes_) text += "  " + note.get<std::string>() + "\n";

@@ -103,7 +103,7 @@ Result<std::string> RehearsalJob::device_library() const {
   std::error_code failure;
   if (!fs::exists(library, failure)) {
     return fail(library.string(), "",
-                "is not there; expected it beside the program, where a build puts it");
+                "is not there; expected it next to the program, where a build puts it");
   }
   const fs::path names = fs::absolute(folder_.path()) / "libraries";
   fs::create_directory(names, failure);

@@ -66,7 +66,7 @@ Words expanded(const std::string& word) {
 
 Error too_many() {
   return Error{"", "--vary",
-               "stands for more than " + std::to_string(kMostVariants) +
+               "expands to more than " + std::to_string(kMostVariants) +
                    " variants; expected fewer alternatives"};
 }
 

@@ -175,12 +175,13 @@ CommandText Rehearse::text() const {
   return {
       "rehearse",
       "Prediction",
-      "run a PyTorch script without a GPU and know its memory to the byte",
-      "Runs COMMAND, an unmodified script, on a device that does nothing: the real PyTorch, its "
-      "allocator and its FSDP run as one rank of a job whose other ranks do not exist. The answer "
+      "run a PyTorch script without a GPU and report its memory to the byte",
+      "Runs COMMAND, an unmodified script, on a device that computes nothing: the real PyTorch, "
+      "its "
+      "allocator and its FSDP run as one rank of a job whose other ranks do not exist. The result "
       "has PyTorch's own peaks of memory in each step, what was launched, and whether it fits. A "
-      "step ends when the first optimizer has stepped; after the last one that was asked for the "
-      "script is ended.\n\n"
+      "step ends when the first optimizer has stepped; the script is ended after the last "
+      "requested step.\n\n"
       "Nothing is computed: integers and booleans that come from the host are known, whatever else "
       "the script reads from the device is invented, and every such line is listed. With --ranks "
       "the script finds the variables that torchrun sets; behind torchrun, accelerate launch or "
@@ -223,8 +224,8 @@ void Rehearse::add_to(Options& options) {
                  {"WEIGHTS", "absent: from_pretrained needs a model's configuration only"});
   options.choice("--gpu-timing", question_.gpu_timing, {"ready", "late"},
                  {"TIMING",
-                  "whether the GPU has done what it was told when the host frees memory of it, or "
-                  "as little as can be: the bounds of what record_stream holds back"});
+                  "whether the GPU has finished the queued work when the host frees memory, or as "
+                  "little of it as possible: the bounds of what record_stream holds back"});
   options.text(
       "--data", question_.data,
       {"DATA", "synthetic, or synthetic:COLUMN,...: load_dataset and tokenizers need no network",

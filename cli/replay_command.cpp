@@ -25,7 +25,7 @@ using traces::AllocatorHistory;
 using traces::ReplayOptions;
 
 constexpr const char* kExpected =
-    "a CUDA memory snapshot (pickle), an allocator event list (JSON lines) or a trace of "
+    "a CUDA memory snapshot (pickle), an allocation history (JSON lines) or a trace of "
     "foreshard (.fst)";
 constexpr const char* kOfAProfiler =
     "; profilers do not record the allocator's history, torch.cuda.memory._dump_snapshot does";
@@ -163,8 +163,9 @@ Result<Recording> Replay::read_snapshot_history(ReplayAnswer& answer) const {
 
 Result<Recording> Replay::read_event_list() const {
   if (device_) {
-    return fail(history_, "--device",
-                "is an event list of one device; expected --device with a snapshot or a trace");
+    return fail(
+        history_, "--device",
+        "is an allocation history of one device; expected --device with a snapshot or a trace");
   }
   auto history = traces::read_allocator_history(history_);
   if (!history) return tl::unexpected(history.error());
@@ -289,7 +290,7 @@ CommandText Replay::text() const {
 void Replay::add_to(Options& options) {
   options.recording("HISTORY", history_,
                     {"HISTORY",
-                     "CUDA memory snapshot (pickle), allocator event list (JSON lines), plain or "
+                     "CUDA memory snapshot (pickle), allocation history (JSON lines), plain or "
                      "gzip, or trace (.fst)",
                      true});
   options.whole_number("--device", device_, {0, 1'000'000},

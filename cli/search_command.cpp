@@ -234,8 +234,8 @@ CommandText Search::text() const {
       "search",
       "Prediction",
       "find the best plan for a model on given machines",
-      "Every plan of a space is answered as `foreshard predict` answers it, on every machine and "
-      "number of GPUs, or is proven by a bound to be worse than others. The answer has the best "
+      "Every plan of a space is predicted as by `foreshard predict`, on every machine and "
+      "number of GPUs, or is proven by a bound to be worse than others. The result has the best "
       "plans, those that no other one beats in speed and memory, and those that no other one "
       "beats in speed and cost.\n\n"
       "A space is a TOML file with a list of values for each key that varies over the base "
@@ -245,8 +245,8 @@ CommandText Search::text() const {
       "one at a time: what is trained stays the same. Combinations that contradict each other are "
       "left out, and so are those whose programs are the same as another one's. With --comm auto "
       "the processes that mpirun, torchrun or srun start share a large space, on one machine or "
-      "several; the answer is the same.\n\n"
-      "Instances are rented whole and priced by one kind of price. With --train-tokens the answer "
+      "several; the result is the same.\n\n"
+      "Instances are rented whole and priced by one kind of price. With --train-tokens the result "
       "has the time and cost of the whole training, checkpoints and failures included, and with "
       "--budget or --deadline the plan that keeps them even at the long end of its band.",
       {"foreshard search --model llama-3.1-8b --machines h100-sxm,h200 --gpus 8,16,64 "
@@ -288,7 +288,7 @@ void Search::add_to(Options& options) {
                   "how the processes of a launcher share the search; auto is what the launcher "
                   "provides, local searches in this process alone"});
   options.flag("--verify", verifies_,
-               "predict the answers again, each by itself and from its plan file");
+               "predict the results again, each by itself and from its plan file");
   options.quiet(is_quiet_);
   options.output("--csv", csv_, {"FILE", "write the best plans and the fronts as a table"});
   options.output("--svg", svg_, {"FILE", "write the fronts as a picture"});

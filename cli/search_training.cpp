@@ -34,8 +34,7 @@ Result<void> TrainingOptions::check() const {
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
     return fail("", option,
-                "says nothing about a step; expected --train-tokens beside it, the tokens of the "
-                "whole training");
+                "is for a whole training; expected --train-tokens too, the number of its tokens");
   }
   return {};
 }

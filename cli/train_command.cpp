@@ -178,7 +178,7 @@ Result<std::optional<executor::Checkpoint>> Train::open_checkpoint() const {
   if (resume_.empty()) return std::nullopt;
   if (!init_.empty()) {
     return fail("", "--init",
-                "cannot be given beside --resume: the weights are the checkpoint's; expected one "
+                "cannot be combined with --resume: the weights are the checkpoint's; expected one "
                 "of them");
   }
   auto checkpoint = checkpoint_to_resume(resume_, steps_, resume_step_);
@@ -508,18 +508,17 @@ Result<int> Train::run() {
 }
 
 CommandText Train::text() const {
-  return {
-      "train",
-      "Training",
-      "train a model on this machine's CPU or GPUs, and record the run",
-      "Ranks are threads of this process, or the processes that mpirun, torchrun or srun "
-      "start. Ctrl-C or SIGTERM ends the run after the step at hand, with everything written that "
-      "was asked for and exit status 130 or 143.",
-      {"foreshard train --model llama-tiny-3m --ranks 2 --steps 10 --trace run.fst",
-       "mpirun -n 4 foreshard train --model llama-small-14m --plan plan.toml --ranks 4 "
-       "--steps 20",
-       "foreshard train --model ./my-llama --init ./my-llama/model.safetensors --data "
-       "tokens.bin --ranks 2 --steps 100 --save checkpoint"}};
+  return {"train",
+          "Training",
+          "train a model on this machine's CPU or GPUs, and record the run",
+          "Ranks are threads of this process, or the processes that mpirun, torchrun or srun "
+          "start. Ctrl-C or SIGTERM ends the run after the current step, with all requested files "
+          "written and exit status 130 or 143.",
+          {"foreshard train --model llama-tiny-3m --ranks 2 --steps 10 --trace run.fst",
+           "mpirun -n 4 foreshard train --model llama-small-14m --plan plan.toml --ranks 4 "
+           "--steps 20",
+           "foreshard train --model ./my-llama --init ./my-llama/model.safetensors --data "
+           "tokens.bin --ranks 2 --steps 100 --save checkpoint"}};
 }
 
 void Train::add_to(Options& options) {
@@ -539,11 +538,10 @@ void Train::add_to(Options& options) {
                  {"COMM",
                   "how ranks communicate; auto is what the launcher provides, local runs ranks as "
                   "threads, tcp and mpi as processes, nccl as either with a GPU each"});
-  options.choice(
-      "--cuda-graphs", cuda_graphs_, {"auto", "on", "off"},
-      {"CHOICE",
-       "whether steps that are alike are launched as CUDA graphs; auto tests at the start "
-       "of the run whether the GPU computes a small one rightly"});
+  options.choice("--cuda-graphs", cuda_graphs_, {"auto", "on", "off"},
+                 {"CHOICE",
+                  "whether identical steps are launched as CUDA graphs; auto tests at the start "
+                  "of the run whether the GPU computes a small one rightly"});
   attention_.add_to(options);
   options.flag("--tune", tunes_,
                "time the first kernels that cuBLASLt offers for a matrix product, and take the "
@@ -552,7 +550,7 @@ void Train::add_to(Options& options) {
                 {"FILE",
                  "training tokens: .npy, .bin (uint16 or uint32, also with llm.c's header), "
                  "datatrove's .ds or "
-                 ".txt (bytes); a folder of such files, or a pattern in quotes, stands for all of "
+                 ".txt (bytes); a folder of such files, or a pattern in quotes, means all of "
                  "them in order",
                  false, "the checkpoint's, else a short text that is built in"});
   options.choice("--data-type", data_type_, {"uint16", "uint32"},

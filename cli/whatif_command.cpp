@@ -15,10 +15,11 @@ class WhatIf : public Command {
     return {
         "whatif",
         "Recordings",
-        "ask how long a recorded run would have taken under other times",
+        "predict how long a recorded run would have taken with other times",
         "The recording becomes a graph of the host's calls, the work they launched, streams, waits "
-        "and the collectives of its ranks, and is simulated again: first unchanged, which has to "
-        "return what was recorded to 2 %, and then as asked. The answer is the new step time and "
+        "and the collectives of its ranks, and is replayed: first unchanged, which has to return "
+        "what "
+        "was recorded to 2 %, and then with the changes. The result is the new step time and "
         "span (from the first call or work of a device to the last one's end), the span's critical "
         "path and slack.\n\n"
         "Factors multiply times: 0.5 is half the time. Work keeps its order in its stream and "

@@ -1,5 +1,5 @@
-// README.md and the pages of docs/ show what the program prints, README.md stays short, and links lead to
-// files that are there.
+// README.md and the pages of docs/ show what the program prints, README.md stays short, links lead to
+// files that are there, and pages and reports are written in the words of CONTRIBUTING.md.
 //
 // A block that follows a comment `<!-- golden: CASE -->` is compared with that case of
 // tests/golden/reports, or replaced by it where FORESHARD_GOLDEN_UPDATE is set (scripts/golden --update).
@@ -144,6 +144,52 @@ TEST(Docs, EveryFolderHasAPage) {
     EXPECT_LE(std::count(page.begin(), page.end(), '\n'), 80) << folder;
     if (folder == "docs") continue;  // these are its pages
     EXPECT_NE(index.find("](../" + folder + "/README.md)"), std::string::npos) << folder;
+  }
+}
+
+// The words that CONTRIBUTING.md's table replaces, but for those whose meaning decides.
+std::vector<std::string> replaced_words() {
+  const std::string text = text_of(kRoot / "CONTRIBUTING.md");
+  const auto begin = text.find("| not | but |\n");
+  std::istringstream rows(begin == std::string::npos ? "" : text.substr(begin));
+  std::vector<std::string> found;
+  std::string row;
+  std::getline(rows, row) && std::getline(rows, row);
+  while (std::getline(rows, row) && row.starts_with("| ")) {
+    std::istringstream words(row.substr(2, row.find(" |", 2) - 2));
+    for (std::string word; std::getline(words >> std::ws, word, ',');) {
+      if (words.str().find('(') == std::string::npos) found.push_back(word);
+    }
+  }
+  return found;
+}
+
+// What of a page is prose: without blocks and pieces of code, which name files, keys and options.
+std::string prose_of(const std::string& page) {
+  return std::regex_replace(std::regex_replace(page, std::regex("```[^`]*```"), ""),
+                            std::regex("`[^`]*`"), "");
+}
+
+TEST(Docs, PagesAndReportsUseTheFieldsWords) {
+  const std::vector<std::string> words = replaced_words();
+  ASSERT_GT(words.size(), 10u);
+  std::string pattern;
+  for (const std::string& word : words) pattern += (pattern.empty() ? "" : "|") + word;
+  const std::regex replaced("\\b(" + pattern + ")\\b", std::regex::icase);
+  EXPECT_TRUE(std::regex_search(prose_of("It stands there."), replaced));
+  EXPECT_FALSE(std::regex_search(prose_of("`stands` ```\nstands\n``` standstill"), replaced));
+  const auto check = [&](const fs::path& file, const std::string& text) {
+    std::smatch found;
+    if (!std::regex_search(text, found, replaced)) return;
+    const std::string before = found.prefix();
+    ADD_FAILURE() << file << ": \"" << found.str() << "\" after \""
+                  << before.substr(before.size() - std::min<std::size_t>(60, before.size()))
+                  << "\"; expected a word of CONTRIBUTING.md's table";
+  };
+  for (const fs::path& page : pages()) check(page, prose_of(text_of(page)));
+  for (const auto& report : fs::recursive_directory_iterator(kReports)) {
+    const std::string name = report.path().filename();
+    if (name == "stdout" || name == "stderr") check(report.path(), text_of(report.path()));
   }
 }
 

@@ -27,8 +27,9 @@ void sort(Trace& trace) {
   trace.events.stable_sort(event_order);
   trace.memory.stable_sort(memory_order);
   std::stable_sort(trace.steps.begin(), trace.steps.end(), step_order);
-  std::stable_sort(trace.losses.begin(), trace.losses.end(),
-                   [](const Loss& a, const Loss& b) { return a.start_ns < b.start_ns; });
+  std::stable_sort(
+      trace.dropped_ranges.begin(), trace.dropped_ranges.end(),
+      [](const DroppedRange& a, const DroppedRange& b) { return a.start_ns < b.start_ns; });
   std::ranges::stable_sort(trace.counters, {}, &Counter::rank);
   for (Counter& counter : trace.counters) sort(counter);
 }
@@ -94,10 +95,10 @@ Trace merge(std::vector<Trace> parts) {
       renumber(step.label);
       whole.steps.push_back(step);
     }
-    for (Loss loss : part.losses) {
-      loss.start_ns += later;
-      loss.end_ns += later;
-      whole.losses.push_back(loss);
+    for (DroppedRange range : part.dropped_ranges) {
+      range.start_ns += later;
+      range.end_ns += later;
+      whole.dropped_ranges.push_back(range);
     }
     for (Counter& counter : part.counters) {
       renumber(counter.name);

@@ -49,15 +49,15 @@ struct Step {
   std::optional<std::int64_t> device_start_ns = {};
 };
 
-// Records that are missing, where it is known from when until when. Start and end are equal where only
-// the moment is known at which the loss was noticed.
-struct Loss {
+// A range of time in which records were dropped, as far as it is known. Start and end are equal where
+// only the moment of the recorder's report is known.
+struct DroppedRange {
   std::int32_t rank = kNone;  // kNone: of any
   bool of_memory = false;     // the allocator's records; otherwise events
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t records = 0;  // at least
-  bool operator==(const Loss&) const = default;
+  bool operator==(const DroppedRange&) const = default;
 };
 
 struct Trace {
@@ -68,7 +68,7 @@ struct Trace {
   std::vector<Step> steps;                      // by rank, then by step
   std::map<std::string, std::string> metadata;  // metadata.hpp has the keys that are always there
   std::map<std::string, std::int64_t> dropped;  // records lost or left out, by reason
-  std::vector<Loss> losses;                     // those of known time, by start
+  std::vector<DroppedRange> dropped_ranges;     // by start
   std::vector<Counter> counters;                // by rank, in the order of the recording
   bool complete = true;
   std::int64_t complete_until_ns = 0;  // nothing that ended before this moment is missing

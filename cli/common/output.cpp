@@ -103,7 +103,7 @@ Result<void> write_output(const std::string& path, const std::string& option,
 
 void JsonOutput::add_to(Options& options) {
   options.output("--json", path_,
-                 {"FILE", "write the answer as JSON to FILE; - is standard output"});
+                 {"FILE", "write the result as JSON to FILE; - is standard output"});
 }
 
 Result<void> JsonOutput::check() const {

@@ -83,7 +83,7 @@ void QuestionOptions::add_to(Options& options) {
                    "one of your own"});
   options.recording("--question", question,
                     {"FILE",
-                     "ask again what a result (JSON) or a trace answers; other options change "
+                     "repeat the request of a result (JSON) or a trace; other options change "
                      "it"});
 }
 

@@ -64,7 +64,7 @@ bool has_started_us(const Launcher& launcher, const Environment& environment) {
 
 Result<int> read(const Environment& environment, const char* name, int least) {
   const auto text = environment(name);
-  if (!text) return fail("environment", name, "is not set; expected it beside its launcher's rank");
+  if (!text) return fail("environment", name, "is not set; expected it with its launcher's rank");
   int number = 0;
   const char* end = text->data() + text->size();
   const auto [stop, error] = std::from_chars(text->data(), end, number);

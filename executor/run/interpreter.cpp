@@ -22,7 +22,7 @@ bool is_work_of_device(Kind kind) {
 
 // Why no steps are launched as graphs; empty: they may be.
 std::string why_no_graphs(const RankParts& parts, const InterpreterOptions& options) {
-  if (!options.uses_graphs) return "they are not asked for";
+  if (!options.uses_graphs) return "they are off";
   if (parts.recording != nullptr) return "the run is recorded";
   if (options.poisons) return "memory is poisoned";
   if (options.checks_launches) return "instructions are waited for one by one";

@@ -5,7 +5,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <new>
+#include <utility>
 
 #include <locale.h>
 
@@ -43,13 +45,14 @@ std::string milliseconds(std::int64_t ns) {
 
 std::string duration(std::int64_t ns) {
   if (ns == 0) return "0 ms";
-  const double n = static_cast<double>(ns);
-  if (n >= 1e9) return to_fixed(n / 1e9, 2) + " s";
-  // Three digits or more, so that a share of two durations can be checked by hand.
-  const auto in = [n](double unit, const char* name) {
-    return to_fixed(n / unit, n < 10 * unit ? 2 : 1) + name;
-  };
-  return n >= 1e6 ? in(1e6, " ms") : in(1e3, " us");
+  if (std::abs(ns) < 1000) return std::to_string(ns) + " ns";
+  constexpr std::pair<double, const char*> kUnits[] = {{1e9, " s"}, {1e6, " ms"}, {1e3, " us"}};
+  const double n = std::abs(static_cast<double>(ns));
+  std::size_t unit = 0;
+  while (unit + 1 < std::size(kUnits) && n < 0.99995 * kUnits[unit].first) ++unit;
+  const double size = n / kUnits[unit].first;
+  const int decimals = size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
+  return (ns < 0 ? "-" : "") + to_fixed(size, decimals) + kUnits[unit].second;
 }
 
 std::string binary_bytes(std::int64_t bytes) {

@@ -12,8 +12,8 @@ namespace foreshard {
 std::string to_fixed(double value, int decimals);                // "1.250"
 std::string in_milliseconds(std::int64_t ns, int decimals = 3);  // "12.346", the unit elsewhere
 std::string milliseconds(std::int64_t ns);                       // "12.346 ms"
-std::string duration(std::int64_t ns);                           // "1.23 s", "12.3 ms", "4.56 us"
-std::string binary_bytes(std::int64_t bytes);                    // "1.53 GiB", "24.00 MiB", "512 B"
+std::string duration(std::int64_t ns);  // four digits: "1.234 s", "12.35 ms", "123.5 us", "12 ns"
+std::string binary_bytes(std::int64_t bytes);           // "1.53 GiB", "24.00 MiB", "512 B"
 std::string percent(double part, double whole);         // "12.3 %"; "-" where the whole is nothing
 std::string signed_percent(double part, double whole);  // "+12.3 %", "-0.5 %", "0.0 %"
 std::string percent(std::int64_t part, std::int64_t whole);       // the same

@@ -155,7 +155,7 @@ class MachineReader {
     if (machine.host_bandwidth <= 0) wrong("host_gb_s", "is 0; expected GB/s");
     if (machine.network_bandwidth <= 0) wrong("network_gb_s", "is 0; expected GB/s");
     if (machine.clock_mhz > 0 && machine.boost_mhz <= 0) {
-      wrong("clock_mhz", "has no boost_mhz beside it; expected the clock that the TFLOP/s are of");
+      wrong("clock_mhz", "has no boost_mhz with it; expected the clock that the TFLOP/s are of");
     }
     if (machine.oversubscription < 1) wrong("oversubscription", "is below 1; expected 1 or more");
     if (machine.multiprocessors < 1) wrong("multiprocessors", "is below 1; expected 1 or more");

@@ -137,7 +137,7 @@ KernelRates kernel_rates(const Machine& machine) {
     const bool is_the_generations = std::abs(measured - rates.best_product.value) < kRounding;
     if (!is_the_generations) {
       set_best_product(rates, {measured, kMeasuredSpread,
-                               "the best product published for the part (hardware.csv)"});
+                               "the best product published for the GPU model (hardware.csv)"});
     }
     rates.rated_watts.value = 0;  // measured at the part's own power
   }

@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 3> kSources{"nvml_process", "nvml_device"
                                                    "cuda_mem_get_info"};
 constexpr std::array kSourceTexts{
     "as the driver accounts to this process",
-    "by which the GPU's use has grown since the process began, whoever took it",
-    "by which the GPU's use has grown since the context was there, whoever took it"};
+    "by which the GPU's use has grown since the process began, in any process",
+    "by which the GPU's use has grown since the context was created, in any process"};
 
 // Sums of what a file says stay within bounds.
 constexpr std::int64_t kMost = std::int64_t{1} << 56;

@@ -13,7 +13,7 @@
 
 namespace foreshard {
 
-// How much of a GPU the process uses, as far as could be learnt.
+// How much of a GPU the process uses, as far as is known.
 enum class GpuMemorySource {
   process,  // what the driver accounts to this process
   device,   // the whole GPU's use, less what it was before the process had a context

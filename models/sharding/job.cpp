@@ -263,9 +263,9 @@ Result<Job> checked(Job job, const std::string& plan_file) {
   }
   if (describes_pytorch(plan.operators) && plan.allocator.expandable_segments && job.machine &&
       !has_expandable_segments(*job.machine, plan.pytorch)) {
-    job.warnings.push_back(
-        "allocator.expandable_segments: PyTorch " + to_string(plan.pytorch.version) +
-        " has none on AMD's parts and goes on without them, as this answer does");
+    job.warnings.push_back("allocator.expandable_segments: PyTorch " +
+                           to_string(plan.pytorch.version) +
+                           " has none on AMD's GPUs and goes on without them, as this result does");
   }
   for (std::string& sentence : pytorch_approximations(plan)) {
     job.warnings.push_back(std::move(sentence));

@@ -157,7 +157,7 @@ std::vector<std::string> pytorch_approximations(const Plan& plan) {
   const PyTorchVersion version = plan.pytorch.version, described = nearest_described(version);
   if (described != version) {
     found.push_back("pytorch.version: PyTorch " + to_string(version) +
-                    " is not described; the answer is that of " + to_string(described) +
+                    " is not described; the result is that of " + to_string(described) +
                     ", the nearest version that is");
   }
   if (plan.pytorch.float8 != Float8Scaling::none &&
@@ -194,7 +194,7 @@ std::vector<std::string> pytorch_approximations(const Plan& plan) {
   }
   if (plan.pytorch.read_loss_every != 1) {
     found.push_back("pytorch.read_loss_every = " + std::to_string(plan.pytorch.read_loss_every) +
-                    ": the answer is that of a host that reads the loss in every step");
+                    ": the result is that of a host that reads the loss in every step");
   }
   return found;
 }

@@ -64,15 +64,16 @@ Result<ModuleTree> adapted(ModuleTree tree, const Plan& plan, const std::string&
                "pytorch.loss = \"whole\""),
         refuse(pytorch.float8 != Float8Scaling::none, "pytorch.float8",
                "pytorch.float8 = \"none\""),
-        refuse(has_wide_adapters(plan) && plan.runtime == RuntimeName::fsdp1,
-               "lora.dtype \"fp32\" over another type under FSDP1, which flattens tensors of one type "
-               "only (\"Must flatten tensors with uniform dtype\")",
-               "lora.dtype = \"storage\""),
+        refuse(
+            has_wide_adapters(plan) && plan.runtime == RuntimeName::fsdp1,
+            "lora.dtype \"fp32\" over another type under FSDP1, which flattens tensors of one type "
+            "only (\"Must flatten tensors with uniform dtype\")",
+            "lora.dtype = \"storage\""),
         refuse(has_wide_adapters(plan) && plan.precision.param != plan.precision.storage,
                "lora.dtype \"fp32\" and a precision.param that is not precision.storage",
-               "the two alike"),
-        refuse(compute_type(plan) != plan.precision.param,
-               "pytorch.autocast over weights in fp32", "pytorch.autocast = \"none\""),
+               "the same type in both"),
+        refuse(compute_type(plan) != plan.precision.param, "pytorch.autocast over weights in fp32",
+               "pytorch.autocast = \"none\""),
         refuse(plan.checkpointing.mode == CheckpointMode::selective,
                "checkpointing.mode \"selective\"", "another mode")}) {
     if (!ok) return tl::unexpected(ok.error());
@@ -84,14 +85,17 @@ Result<ModuleTree> adapted(ModuleTree tree, const Plan& plan, const std::string&
   }
   const auto& targets = plan.lora.targets;
   if (targets.empty()) {
-    return fail(file, "lora.targets", "is empty; expected names of linear layers such as \"q_proj\"");
+    return fail(file, "lora.targets",
+                "is empty; expected names of linear layers such as \"q_proj\"");
   }
   for (const std::string& target : targets) {
     if (std::find(linears.begin(), linears.end(), target) != linears.end()) continue;
     const std::string near = nearest(target, linears);
     return fail(file, "lora.targets",
-                "names '" + target + "', which is no linear layer of a block; expected names such as "
-                "\"q_proj\"" + (near.empty() ? "" : "; did you mean '" + near + "'"));
+                "names '" + target +
+                    "', which is no linear layer of a block; expected names such as "
+                    "\"q_proj\"" +
+                    (near.empty() ? "" : "; did you mean '" + near + "'"));
   }
   return with_adapters(tree, targets, plan.lora.rank);
 }

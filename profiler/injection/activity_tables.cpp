@@ -154,10 +154,10 @@ void complete(traces::Trace& trace, const std::vector<RawActivities>& processes,
   };
   std::int64_t overhead = 0;
   for (const RawActivities& raw : processes) {
-    for (const auto& [at, records] : raw.losses) {
+    for (const auto& [at, records] : raw.dropped) {
       trace.dropped["records that found no room in CUPTI's buffers"] += records;
       const std::int64_t moment = since_first(at);
-      trace.losses.push_back({traces::kNone, false, moment, moment, records});
+      trace.dropped_ranges.push_back({traces::kNone, false, moment, moment, records});
     }
     for (const Activity& a : raw.activities) {
       if (a.kind != ActivityKind::overhead) continue;
@@ -168,7 +168,7 @@ void complete(traces::Trace& trace, const std::vector<RawActivities>& processes,
     trace.complete_until_ns = std::min(trace.complete_until_ns, since_first(last_end(raw)));
     trace.complete = false;
   }
-  std::ranges::sort(trace.losses, {}, &traces::Loss::start_ns);
+  std::ranges::sort(trace.dropped_ranges, {}, &traces::DroppedRange::start_ns);
   trace.metadata["source"] = "cupti";
   trace.metadata["clock"] = "CLOCK_MONOTONIC";
   trace.metadata["cupti_overhead_ns"] = std::to_string(overhead);

@@ -13,7 +13,7 @@ namespace foreshard::profiler {
 namespace {
 
 constexpr std::string_view kMagic = "foreshard activities 3\n";
-enum BlockType : std::uint32_t { kTexts = 1, kRecords = 2, kLoss = 3, kEnd = 4 };
+enum BlockType : std::uint32_t { kTexts = 1, kRecords = 2, kDropped = 3, kEnd = 4 };
 
 struct BlockHeader {
   std::uint32_t type, bytes;
@@ -33,7 +33,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 88);
 
-struct LossRecord {
+struct DroppedRecord {
   std::int64_t at_ns, records;
 };
 
@@ -123,7 +123,7 @@ void RawActivityWriter::take(std::span<const Activity> activities) {
 }
 
 void RawActivityWriter::dropped(std::int64_t records) {
-  write_block(kLoss, bytes_of(LossRecord{last_end_ns_, records}));
+  write_block(kDropped, bytes_of(DroppedRecord{last_end_ns_, records}));
 }
 
 void RawActivityWriter::finish() {
@@ -205,9 +205,9 @@ Result<RawActivities> parse_raw_activities(std::string_view rest, const std::str
     std::string_view contents = rest.substr(0, block.bytes);
     if (block.type == kTexts) read_texts(contents, raw.texts);
     if (block.type == kRecords) read_records(contents, records);
-    LossRecord loss{};
-    if (block.type == kLoss && take_from(contents, loss)) {
-      raw.losses.emplace_back(loss.at_ns, loss.records);
+    DroppedRecord dropped{};
+    if (block.type == kDropped && take_from(contents, dropped)) {
+      raw.dropped.emplace_back(dropped.at_ns, dropped.records);
     }
     raw.is_complete = block.type == kEnd;
   }

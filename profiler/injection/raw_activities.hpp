@@ -44,7 +44,8 @@ struct RawActivities {
   std::map<std::string, std::string> header;
   std::vector<std::string> texts;
   std::vector<Activity> activities;
-  std::vector<std::pair<std::int64_t, std::int64_t>> losses;  // moment and number of records
+  std::vector<std::pair<std::int64_t, std::int64_t>>
+      dropped;  // moment of the report, and number of records
   bool is_complete = false;
 };
 

@@ -187,8 +187,8 @@ void DeviceWork::write(traces::FstWriter& writer, std::int64_t origin_ns) {
     writer.drop("work of GPUs without the instruction that caused it", without_instruction);
   if (lost == 0) return;
   const std::int64_t at = std::max<std::int64_t>(lost_at - origin_ns, 0);
-  const traces::Loss loss{traces::kNone, false, at, at, lost};
-  writer.append(std::span(&loss, 1));
+  const traces::DroppedRange range{traces::kNone, false, at, at, lost};
+  writer.append(std::span(&range, 1));
   writer.drop("records of GPUs that found no room in CUPTI's buffers", lost);
 }
 

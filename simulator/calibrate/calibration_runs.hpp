@@ -1,6 +1,6 @@
 // The training runs that a machine is calibrated with.
 //
-// Costs are learnt from what steps really do: operators of the shapes that models have, in the order,
+// Costs are fitted to what steps really do: operators of the shapes that models have, in the order,
 // with the caches and beside the collectives and copies of a step. So a calibration is a factorial
 // design of short training runs. Llamas of two blocks, whose widths double from one to the next over
 // the range of the bundled models, are each trained on every number of ranks in fp32 and in bf16;

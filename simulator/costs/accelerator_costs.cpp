@@ -8,7 +8,7 @@
 // before them. What was measured replaces it; an estimate from other measurements and the model's, as
 // many times as long as it turned out to be for that operator, are joined by their precisions. What no
 // recording of some steps shows stays the model's: what collectives take of the kernels beside them, how slow
-// the slowest of more ranks is, and the clock under load. So do the doubts: a recording adds none.
+// the slowest of more ranks is, and the clock under load. So do the uncertainties: a recording adds none.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -93,13 +93,13 @@ class AcceleratorCosts final : public CostModel {
     if (machine == nullptr && recorded) machine = &*recorded;
     if (machine != nullptr) {
       part_ = *machine;
-      const RateFactors* taught = table_.rates ? &table_.rates->factors : nullptr;
-      machine_ = machine_costs(*machine, ranks, nodes, taught);
+      const RateFactors* fitted = table_.rates ? &table_.rates->factors : nullptr;
+      machine_ = machine_costs(*machine, ranks, nodes, fitted);
       platform = machine_->platform;
       wording.slowest_rank = machine_->wording.slowest_rank;
       if (!is_host_alone_) wording.data_sheet = machine_->wording.data_sheet;
       if (recorded && recorded->name == machine->name) {
-        model_.emplace(*machine, taught);
+        model_.emplace(*machine, fitted);
         long_run_ = kernel_rates(*machine).under_load;
         certainty = machine_->certainty;
         find_misses();
@@ -134,7 +134,7 @@ class AcceleratorCosts final : public CostModel {
     CostEstimate found;
     if (recorded) {
       found = *recorded;
-      found.error *= table_.doubt_scale;
+      found.error *= table_.uncertainty_scale;
       if (machine_ != nullptr && !place.on_host) join_model(found, key, place);
     } else {
       found = by_data_sheet(key, place, known);
@@ -223,9 +223,9 @@ class AcceleratorCosts final : public CostModel {
   }
 
   void know_slowest(int ranks, const RankVariation& variation) {
-    const double doubt = 1 / std::sqrt(2.0 * static_cast<double>(variation.ranks - 1));
-    certainty.slowest_rank =
-        slowest_of(ranks, std::hypot(variation.between_ranks, variation.between_steps), doubt);
+    const double sigma_error = 1 / std::sqrt(2.0 * static_cast<double>(variation.ranks - 1));
+    certainty.slowest_rank = slowest_of(
+        ranks, std::hypot(variation.between_ranks, variation.between_steps), sigma_error);
     wording.slowest_rank =
         formatted("the slowest rank computes %.1f %% longer than the median one: recordings of ",
                   100 * (certainty.slowest_rank.factor - 1)) +
@@ -283,7 +283,7 @@ class AcceleratorCosts final : public CostModel {
     CostEstimate modelled = machine_->estimate(key, place);
     if (known) modelled.ns = std::max(modelled.ns, known->at_least_ns * slowest_at(key, place));
     if (model_) return modelled;
-    modelled.error = kModelledError * table_.doubt_scale;
+    modelled.error = kModelledError * table_.uncertainty_scale;
     // Beside recordings of another device, one operator's error says nothing of another's.
     modelled.rate = Rate::kCount;
     return modelled;

@@ -16,7 +16,7 @@ Result<void> check_costs_are_of(const Machine& machine, const CostTable& costs,
   if (!costs.is_accelerator) {
     return fail(file, "machine.name",
                 "holds costs of a processor (" + costs.machine_name + "), which " + machine.id +
-                    " cannot add to; expected costs of an accelerator, or no machine beside them");
+                    " cannot add to; expected costs of an accelerator, or no --machine with them");
   }
   if (costs.rates && machine.id != id_in(costs.rates->machine)) {
     return fail(file, "device_rates.machine",

@@ -139,7 +139,7 @@ std::unique_ptr<CostModel> accelerator_costs(CostTable table, int ranks, int nod
                                              const Machine* machine);
 
 // A machine of the catalogue, with so many of its devices; `nodes` 0: as few as hold them. `factors`:
-// what runs have taught about it; `host`: how fast a recording showed its host to be.
+// what was fitted to runs; `host`: how fast a recording showed its host to be.
 std::unique_ptr<CostModel> machine_costs(const Machine& machine, int ranks, int nodes,
                                          const RateFactors* factors = nullptr,
                                          std::optional<HostPace> host = {});

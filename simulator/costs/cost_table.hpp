@@ -131,12 +131,12 @@ struct Calibration {
   std::string trace;  // file name
   int ranks = 1;
   int threads = 1;
-  std::int64_t measured_ns = 0;  // median step
-  double recorder_share = 0;     // of the step as it was recorded, spent on recording
-  double slowness = 1;           // how much longer its tasks took than the recordings' mean
-  std::int64_t fitted_ns = 0;    // 0: not simulated
-  std::int64_t held_out_ns = 0;  // 0: not tried
-  double held_out_doubt = 0;  // relative standard deviation the costs themselves admitted to there
+  std::int64_t measured_ns = 0;     // median step
+  double recorder_share = 0;        // of the step as it was recorded, spent on recording
+  double slowness = 1;              // how much longer its tasks took than the recordings' mean
+  std::int64_t fitted_ns = 0;       // 0: not simulated
+  std::int64_t held_out_ns = 0;     // 0: not tried
+  double held_out_uncertainty = 0;  // relative standard deviation that the costs stated there
 };
 
 // Ranks that share a core slow each other beyond sharing it: caches, switches. By threads per rank
@@ -170,8 +170,9 @@ struct CostTable {
   double slowness_spread = 0;  // relative standard deviation of the machine's speed between runs
   double band = 0.1;  // a step takes between predicted x exp(-band) and exp(band) with 90 %
   std::optional<RankVariation> variation;  // of accelerators: where several ranks were recorded
-  std::optional<DeviceRates> rates;        // learnt from steps whose time alone is known
-  double doubt_scale = 1;  // how much further off than they admitted to unsure predictions were
+  std::optional<DeviceRates> rates;        // fitted to steps whose time alone is known
+  double uncertainty_scale =
+      1;  // how many times further off than stated uncertain predictions were
 
   std::string question;  // of what was recorded, as JSON (models/question); empty: unknown
 

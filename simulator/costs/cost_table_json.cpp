@@ -56,7 +56,7 @@ nlohmann::json to_json(const DeviceRates& rates) {
     for (std::size_t j = 0; j < kRates; ++j) {
       const std::string name(kRateNames[j]);
       row["covariance_" + name] = rates.factors.covariance[i][j];
-      row["learnt_" + name] = rates.factors.learnt[i][j];
+      row["explained_" + name] = rates.factors.explained[i][j];
     }
     factors.push_back(std::move(row));
   }
@@ -83,6 +83,11 @@ std::vector<std::size_t> rates_named(std::string_view name) {
   return found;
 }
 
+// The key as this object spells it: files of earlier versions have the former name.
+std::string present_name(CostFileReader& item, const std::string& key, const std::string& former) {
+  return item.has(former.c_str()) ? former : key;
+}
+
 void read_factor(CostFileReader& row, RateFactors& factors) {
   const std::vector<std::size_t> rates = rates_named(row.word("rate"));
   if (rates.empty()) {
@@ -100,9 +105,11 @@ void read_factor(CostFileReader& row, RateFactors& factors) {
     const std::string& key = is_link && row.has(of_links.c_str()) ? of_links : own;
     const double covariance = row.number(key.c_str(), -kMaxLogarithm, kMaxLogarithm);
     for (const std::size_t i : rates) factors.covariance[i][j] = covariance;
-    const std::string learnt = "learnt_" + std::string(kRateNames[j]);
-    if (!row.has(learnt.c_str())) continue;  // absent from files of earlier versions
-    factors.learnt[rates.front()][j] = row.number(learnt.c_str(), -kMaxLogarithm, kMaxLogarithm);
+    const std::string explained = present_name(row, "explained_" + std::string(kRateNames[j]),
+                                               "learnt_" + std::string(kRateNames[j]));
+    if (!row.has(explained.c_str())) continue;  // absent from files of earlier versions
+    factors.explained[rates.front()][j] =
+        row.number(explained.c_str(), -kMaxLogarithm, kMaxLogarithm);
   }
 }
 
@@ -338,7 +345,7 @@ std::string to_json(const CostTable& table) {
                            {"slowness", c.slowness},
                            {"fitted_ns", c.fitted_ns},
                            {"held_out_ns", c.held_out_ns},
-                           {"held_out_doubt", c.held_out_doubt}});
+                           {"held_out_uncertainty", c.held_out_uncertainty}});
   }
   Json json{{"format", "foreshard-costs"},
             {"version", kVersion},
@@ -355,7 +362,7 @@ std::string to_json(const CostTable& table) {
             {"impossible_keys", table.impossible_keys},
             {"slowness_spread", table.slowness_spread},
             {"band", table.band},
-            {"doubt_scale", table.doubt_scale},
+            {"uncertainty_scale", table.uncertainty_scale},
             {"regimes", regimes},
             {"crowding", crowding},
             {"calibration", calibration}};
@@ -409,7 +416,8 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
   table.impossible_keys = reader.integer("impossible_keys", 0, kMaxCount);
   table.slowness_spread = reader.number("slowness_spread", 0, 1e3);
   table.band = reader.number("band", 0, 1e3);
-  table.doubt_scale = reader.number("doubt_scale", 1, 1e3);
+  table.uncertainty_scale =
+      reader.number(present_name(reader, "uncertainty_scale", "doubt_scale").c_str(), 1, 1e3);
   reader.list("regimes", [&](CostFileReader& item) { table.regimes.push_back(read_regime(item)); });
   reader.list("crowding", [&](CostFileReader& item) {
     const auto threads = static_cast<int>(item.integer("threads_per_rank", 1, kMaxThreads));
@@ -430,7 +438,8 @@ Result<CostTable> parse_cost_table(std::string_view json, const std::string& fil
     c.slowness = item.number("slowness", 0, 1e3);
     c.fitted_ns = item.integer("fitted_ns", 0, kMaxCount);
     c.held_out_ns = item.integer("held_out_ns", 0, kMaxCount);
-    c.held_out_doubt = item.number("held_out_doubt", 0, 1e3);
+    c.held_out_uncertainty =
+        item.number(present_name(item, "held_out_uncertainty", "held_out_doubt").c_str(), 0, 1e3);
     table.calibration.push_back(c);
   });
   if (reader.has("rank_variation")) {

@@ -70,7 +70,7 @@ bool is_impossible(double ns, const CostKey& key, const Machine& machine, std::i
 const Machine& fastest_machine() {
   static const Machine fastest = [] {
     Machine best;
-    best.name = "the fastest part of the catalogue";
+    best.name = "the fastest GPU of the catalogue";
     best.network_bandwidth = 0;
     for (const Machine& machine : bundled_machines()) {
       for (const auto rate :

@@ -1,5 +1,5 @@
 // Bounds from a device's data sheet: no work is done faster than these rates allow, whatever its
-// software does. Estimates learnt from recordings are held against it, because a recording shows
+// software does. Estimates fitted to recordings are held against it, because a recording shows
 // little about sizes it does not hold, and nothing about what its cost keys leave out.
 #pragma once
 

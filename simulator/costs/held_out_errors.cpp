@@ -96,7 +96,7 @@ ErrorSpread spread_of(const std::vector<HeldOutError>& errors) {
   }
   spread.basis = "errors of " + plural(static_cast<std::int64_t>(known.size()), "run") + " by " +
                  plural(static_cast<std::int64_t>(sources.size()), "source") +
-                 " from which nothing was learnt";
+                 " that nothing was fitted to";
   return spread;
 }
 

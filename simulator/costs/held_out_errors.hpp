@@ -1,4 +1,4 @@
-// How far predictions are off beyond what their costs admit: from runs that nothing in them was learnt
+// How far predictions are off beyond the uncertainty of their costs: from runs that nothing in them was fitted
 // from, by the way in which costs are known. The catalogue's rates were not fitted to the steps of
 // the bundled runs, though the clock under load was chosen with some of them in view; observed rates
 // were, to two other runs by the same hand.

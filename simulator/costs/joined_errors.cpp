@@ -26,7 +26,8 @@ ErrorSpread joined_errors(ErrorSpread of_catalogue, const CostTable& table) {
   for (const Calibration& run : table.calibration) {
     if (run.held_out_ns <= 0) continue;
     ++held_out;
-    squares += std::max(0.0, std::pow(held_out_error(run), 2) - std::pow(run.held_out_doubt, 2));
+    squares +=
+        std::max(0.0, std::pow(held_out_error(run), 2) - std::pow(run.held_out_uncertainty, 2));
   }
   const double joined = squares / (runs + static_cast<double>(held_out));
   of_catalogue.deviation = std::hypot(std::sqrt(joined), table.slowness_spread);

@@ -46,7 +46,7 @@ std::optional<CostKey> without_flat_buffers(const CostKey& key) {
 
 class TpuCosts final : public CostModel {
  public:
-  // `data_sheet`: the costs of the machine, a TPU. `is_calibrated`: runs have taught its rates.
+  // `data_sheet`: the costs of the machine, a TPU. `is_calibrated`: its rates are fitted to runs.
   TpuCosts(std::unique_ptr<CostModel> data_sheet, bool is_calibrated)
       : CostModel(*data_sheet), base_(std::move(data_sheet)) {
     platform.engine = {};
@@ -216,7 +216,7 @@ class MachineCosts final : public CostModel {
       spread.beyond_basis = "what the observed runs differ by from any rates of the machine";
     } else {
       spread.beyond = rates_.unverified.value;
-      spread.beyond_name = "(unverified part)";
+      spread.beyond_name = "(unverified GPU)";
       spread.beyond_basis = rates_.unverified.source;
     }
   }

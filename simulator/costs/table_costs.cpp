@@ -60,7 +60,7 @@ class TableCosts final : public CostModel {
     CostEstimate result = without_crowding(key, place);
     result.ns *= crowding_;
     // Held-out recordings show how far off the costs are that no recording carries.
-    if (result.source == CostSource::modelled) result.error *= table_.doubt_scale;
+    if (result.source == CostSource::modelled) result.error *= table_.uncertainty_scale;
     const bool spreads = threads_ > 1 && !is_transfer(key.op);
     result.uses = {};
     result.uses[static_cast<std::size_t>(Resource::cores)] =

@@ -25,7 +25,7 @@ namespace foreshard::simulator {
 
 class DeviceModel {
  public:
-  // `factors`: what runs have taught about it; nullptr: the catalogue alone.
+  // `factors`: fitted to runs; nullptr: the catalogue alone.
   explicit DeviceModel(const Machine& machine, const RateFactors* factors = nullptr);
 
   // Nanoseconds. `name` is the framework's name of the operator, which tells the kernels of attention

@@ -59,7 +59,7 @@ std::string sources_of(const KernelRates& rates, Rate rate) {
     case Rate::attention:
       return joined({rates.flash_forward, rates.flash_forward_limit, rates.cudnn_forward});
     case Rate::memory: return joined({rates.memory});
-    case Rate::host: return "parts of PyTorch's steps recorded on a device that does nothing";
+    case Rate::host: return "PyTorch's steps recorded on a device that computes nothing";
     default: return "";
   }
 }

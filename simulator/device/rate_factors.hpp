@@ -1,5 +1,5 @@
-// What runs have taught about a part beyond its data sheet: how many times as long everything that one
-// of its limits decides takes than the catalogue's rates say. Few observations cannot tell the limits
+// Factors on the rates of a GPU model, fitted to runs: how many times as long everything that one of its
+// limits decides takes than by the catalogue's rates. Few observations cannot tell the limits
 // apart; the covariance says what they leave open, and it is what the error of a prediction is made of.
 #pragma once
 
@@ -31,8 +31,8 @@ struct RateFactors {
   // Standard deviation of the logarithm of a step's time that observed runs show and no factors
   // explain.
   double unexplained = 0;
-  // What observed runs took away of the covariance that was there before them.
-  std::array<RateVector, kRates> learnt{};
+  // The part of the covariance before them that observed runs explain.
+  std::array<RateVector, kRates> explained{};
 
   double factor(Rate rate) const;
   double deviation(Rate rate) const;  // standard deviation of that factor's logarithm

@@ -20,7 +20,7 @@ double normal_quantile(double probability) {
 
 }  // namespace
 
-SlowestRank slowest_of(int ranks, double sigma, double doubt) {
+SlowestRank slowest_of(int ranks, double sigma, double sigma_error) {
   if (ranks < 2 || sigma <= 0) return {};
   // The trapezoidal rule, which is exact to many digits for what falls off like this on both sides.
   constexpr double kFrom = -6, kTo = 9, kStep = 0.2;
@@ -35,7 +35,7 @@ SlowestRank slowest_of(int ranks, double sigma, double doubt) {
   }
   mean /= weight;
   const double spread = std::sqrt(square / weight - mean * mean);
-  return {factor / weight, sigma * std::hypot(spread, mean * doubt)};
+  return {factor / weight, sigma * std::hypot(spread, mean * sigma_error)};
 }
 
 double slowest_quantile(int ranks, double sigma, double probability) {

@@ -12,10 +12,10 @@ struct SlowestRank {
   double deviation = 0;  // of its logarithm: of the maximum, and of what is not known of sigma
 };
 
-// `sigma`: standard deviation of the logarithm of one rank's factor; `doubt`: that of sigma's own
+// `sigma`: standard deviation of the logarithm of one rank's factor; `sigma_error`: that of sigma's own
 // logarithm. The expectation is an integral over the maximum's density. One rank has no other to
 // wait for: its factor is 1.
-SlowestRank slowest_of(int ranks, double sigma, double doubt);
+SlowestRank slowest_of(int ranks, double sigma, double sigma_error);
 
 // The factor below which the largest of so many lies with that probability; of one rank too.
 double slowest_quantile(int ranks, double sigma, double probability);

@@ -255,9 +255,9 @@ void hold_out(const Runs& runs, const Speeds& speeds, const CostTable* known, st
   if (predicted <= 0) return;
   const double at_mean_speed = alike > 0 ? std::exp(-log_slowness / alike) : 1;
   result.held_out_ns = std::llround(predicted * at_mean_speed);
-  StepDoubt of_costs = prediction.doubt;
+  StepUncertainty of_costs = prediction.uncertainty;
   of_costs.left_out = {};
-  result.held_out_doubt = std::sqrt(variance(of_costs, nullptr));
+  result.held_out_uncertainty = std::sqrt(variance(of_costs, nullptr));
 }
 
 Result<void> check(const std::vector<Run>& runs) {
@@ -406,7 +406,7 @@ Result<FitResult> fit(const std::vector<Recording>& recordings, const KnownCosts
   }
   const Band band = band_of(result.table);
   result.table.band = band.half_width;
-  result.table.doubt_scale = band.doubt_scale;
+  result.table.uncertainty_scale = band.uncertainty_scale;
   return result;
 }
 

@@ -5,7 +5,7 @@
 // grow when ranks outnumber cores. Where it was not measured, wall time is taken.
 //
 //   1. speeds      how fast the machine was in each recording, from the cost keys that several
-//                  share; all that follows is learnt at the mean speed (fit_speeds.hpp)
+//                  share; all that follows is fitted at the mean speed (fit_speeds.hpp)
 //   2. contention  how much faster tasks run when less runs beside them: the bandwidth of memory
 //                  that explains best why equal tasks took different times (fit_tables.hpp)
 //   3. operators   time = overhead + max(flops x a, bytes x b), on relative errors, per operator,

@@ -30,18 +30,18 @@ Band band_without(const CostTable& table, const Calibration* left_out) {
   const double prior = table.is_accelerator ? kPriorOfAccelerators : kPriorOfProcessors;
   Band band;
   double squares = kPriorErrors * square(prior);
-  // What the costs' own doubt explains of an error is added to every prediction anyway.
+  // What the costs' own uncertainty explains of an error is added to every prediction anyway.
   constexpr double kSure = 0.05;
   for (const Calibration& run : table.calibration) {
-    if (&run == left_out || run.held_out_ns <= 0 || run.held_out_doubt > kSure) continue;
-    squares += std::max(0.0, square(held_out_error(run)) - square(run.held_out_doubt));
+    if (&run == left_out || run.held_out_ns <= 0 || run.held_out_uncertainty > kSure) continue;
+    squares += std::max(0.0, square(held_out_error(run)) - square(run.held_out_uncertainty));
     ++band.errors;
   }
   int degrees = kPriorErrors + band.errors;
-  // Errors that remain in a table fitted to the run itself are not doubt. Such errors are known to be
+  // Errors that remain in a table fitted to the run itself are no uncertainty. Such errors are known to be
   // too small, so they may widen the band, never narrow it.
   for (const Calibration& run : table.calibration) {
-    if (&run == left_out || run.fitted_ns <= 0 || run.held_out_doubt <= kSure) continue;
+    if (&run == left_out || run.fitted_ns <= 0 || run.held_out_uncertainty <= kSure) continue;
     const double missed = square(std::log(static_cast<double>(run.measured_ns) / run.slowness /
                                           static_cast<double>(run.fitted_ns)));
     if (missed <= squares / degrees) continue;
@@ -55,12 +55,13 @@ Band band_without(const CostTable& table, const Calibration* left_out) {
   double excess = kPriorErrors;  // taken to be right, until as many show otherwise
   int unsure = kPriorErrors;
   for (const Calibration& run : table.calibration) {
-    if (&run == left_out || run.held_out_ns <= 0 || run.held_out_doubt <= kSure) continue;
-    excess += std::max(0.0, square(held_out_error(run)) - variance) / square(run.held_out_doubt);
+    if (&run == left_out || run.held_out_ns <= 0 || run.held_out_uncertainty <= kSure) continue;
+    excess +=
+        std::max(0.0, square(held_out_error(run)) - variance) / square(run.held_out_uncertainty);
     ++unsure;
     ++band.errors;
   }
-  band.doubt_scale = std::max(1.0, std::sqrt(excess / unsure));
+  band.uncertainty_scale = std::max(1.0, std::sqrt(excess / unsure));
   return band;
 }
 
@@ -76,8 +77,8 @@ BandCheck check_band(const CostTable& table) {
     if (run.held_out_ns <= 0) continue;
     const Band band = band_without(table, &run);
     if (band.errors == 0) continue;
-    const double doubt = student_95(1000) * band.doubt_scale * run.held_out_doubt;
-    const double half_width = std::hypot(band.half_width, doubt);
+    const double own = student_95(1000) * band.uncertainty_scale * run.held_out_uncertainty;
+    const double half_width = std::hypot(band.half_width, own);
     ++check.tried;
     const double error =
         std::log(static_cast<double>(run.measured_ns) / static_cast<double>(run.held_out_ns));

@@ -14,9 +14,10 @@
 namespace foreshard::simulator {
 
 struct Band {
-  double half_width = 0;   // of the logarithm, at 90 %, of a step whose costs are sure
-  double doubt_scale = 1;  // what unsure costs' own errors have to be multiplied by; never below 1
-  int errors = 0;          // held-out errors they rest on
+  double half_width = 0;  // of the logarithm, at 90 %, of a step whose costs are sure
+  double uncertainty_scale =
+      1;           // what unsure costs' own errors have to be multiplied by; never below 1
+  int errors = 0;  // held-out errors they rest on
 };
 
 Band band_of(const CostTable& table);

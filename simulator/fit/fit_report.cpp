@@ -123,9 +123,9 @@ void add_recordings(std::string& text, const CostTable& table) {
         "%d are within the error band of the others\n",
         check.inside, check.tried);
   }
-  if (table.doubt_scale > 1) {
+  if (table.uncertainty_scale > 1) {
     text += formatted("errors of costs without a recording were %.1f times the assumed errors\n",
-                      table.doubt_scale);
+                      table.uncertainty_scale);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "models/base/figures.hpp"
 #include "models/hardware/kernel_rates.hpp"
 #include "models/question/question_json.hpp"
-#include "simulator/fit/taught_factors.hpp"
+#include "simulator/fit/fitted_factors.hpp"
 #include "simulator/predict/rate_sensitivity.hpp"
 
 namespace foreshard::simulator {
@@ -18,7 +18,7 @@ namespace {
 constexpr int kRounds = 4;
 constexpr double kMostUnexplained = 4;  // factor between an observed step and the fitted one
 constexpr double kMostUnlike = 100;     // and the catalogue's: no rates are sought for it
-// What a machine's steps may be longer or shorter than the catalogue's by: beyond it a figure is doubted.
+// What a machine's steps may be longer or shorter than the catalogue's by: a figure beyond it gets a warning.
 constexpr double kMostBelieved = 3;
 
 // What the steps differ by from the fitted ones, beyond what runs usually do.
@@ -86,7 +86,7 @@ Result<DeviceRates> fit_observed(const std::vector<ObservedRun>& runs, const Mac
           believed - now.log_ns +
           std::inner_product(now.gradient.begin(), now.gradient.end(), at.begin(), 0.0);
     }
-    rates.factors = taught_factors(catalogue, observations_of(rates.observed));
+    rates.factors = fitted_factors(catalogue, observations_of(rates.observed));
   }
   for (std::size_t r = 0; r < runs.size(); ++r) {
     ObservedStep& step = rates.observed[r];

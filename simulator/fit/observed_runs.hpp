@@ -4,7 +4,7 @@
 // a model, a plan, ranks, nodes and a machine - is one observation of the logarithm of its step's time,
 // which is linearised by simulating the step with each factor a little larger, at the catalogue's factors
 // first and then at what was found. The result is the most likely factors and what the runs leave open
-// (taught_factors.hpp). Far from the runs - a plan in which another limit decides - the answer goes back
+// (fitted_factors.hpp). Far from the runs - a plan in which another limit decides - the answer goes back
 // to the catalogue's and its band widens. What the runs then still differ by from the fit, because they
 // contradict each other or what the machine can reach, widens the band of all that rests on them.
 #pragma once

@@ -84,17 +84,17 @@ double exercised_share(const Exercise& step, const std::vector<ObservedStep>& ob
   return all > 0 ? std::min(1.0, common / all) : 1;
 }
 
-void add_unexercised(const Exercise& step, const DeviceRates& rates, StepDoubt& doubt) {
+void add_unexercised(const Exercise& step, const DeviceRates& rates, StepUncertainty& uncertainty) {
   const double common = exercised_share(step, rates.observed);
   const double rest = 1 - common * common;
-  double learnt = 0;
+  double explained = 0;
   for (std::size_t i = 0; i < kRates; ++i) {
     for (std::size_t j = 0; j < kRates; ++j) {
-      learnt += doubt.rates[i] * rates.factors.learnt[i][j] * doubt.rates[j];
+      explained += uncertainty.rates[i] * rates.factors.explained[i][j] * uncertainty.rates[j];
     }
   }
-  doubt.unexercised = std::sqrt(rest * std::max(0.0, learnt));
-  double& quantile = doubt.left_out.quantile;
+  uncertainty.unexercised = std::sqrt(rest * std::max(0.0, explained));
+  double& quantile = uncertainty.left_out.quantile;
   quantile += rest * std::max(0.0, held_out_spread(CostWay::catalogue).quantile - quantile);
 }
 

@@ -1,4 +1,4 @@
-// How much of a step other steps have shown. A run whose throughput is known teaches what it spent its
+// How much of a step other steps have shown. A run whose throughput is known is evidence of what it spent its
 // time on; another plan has that in common with it as far as its step goes into the same kernels, in the
 // same types, over the same links, from as many nodes. The common part of a step b and the steps a of
 // observed runs is
@@ -28,8 +28,8 @@ Exercise exercise_of(const RankProgram& program, const ProgramCosts& costs,
 // e; 1 where of none of the observed steps it is known what they exercised.
 double exercised_share(const Exercise& step, const std::vector<ObservedStep>& observed);
 
-// Gives a step's doubt back what the observed runs did not exercise: the rest of L, and as much of the
+// Gives a step's uncertainty back what the observed runs did not exercise: the rest of L, and as much of the
 // way from the observed runs' quantile to the catalogue's.
-void add_unexercised(const Exercise& step, const DeviceRates& rates, StepDoubt& doubt);
+void add_unexercised(const Exercise& step, const DeviceRates& rates, StepUncertainty& uncertainty);
 
 }  // namespace foreshard::simulator

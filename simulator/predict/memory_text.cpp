@@ -51,10 +51,11 @@ std::string reserved_sentence(const PeakExplanation& peak) {
   return text + ".\n";
 }
 
-std::string outside_sentence(const OutsideMemory& outside, std::int64_t reserved) {
-  std::string text = "Outside the allocator: about " + binary_bytes(outside.bytes()) + " (" +
-                     binary_bytes(outside.low) + " to " + binary_bytes(outside.high) +
-                     "): CUDA context " + binary_bytes(outside.context);
+std::string outside_sentence(const OutsideMemory& outside, std::int64_t reserved, bool is_pytorch) {
+  std::string text = (is_pytorch ? "Non-PyTorch memory: about " : "Outside the allocator: about ") +
+                     binary_bytes(outside.bytes()) + " (" + binary_bytes(outside.low) + " to " +
+                     binary_bytes(outside.high) + "): CUDA context " +
+                     binary_bytes(outside.context);
   if (outside.libraries > 0) text += ", libraries " + binary_bytes(outside.libraries);
   if (outside.nccl > 0) text += ", NCCL " + binary_bytes(outside.nccl);
   return text + ".\nnvidia-smi would show about " + binary_bytes(reserved + outside.bytes()) +
@@ -108,7 +109,7 @@ std::string remedy_table(const Remedies& remedies) {
 
 }  // namespace
 
-std::string memory_text(const Prediction& p, bool in_full) {
+std::string memory_text(const Prediction& p, bool is_pytorch, bool in_full) {
   std::string text = "\n";
   if (p.explanation) {
     text += peak_sentence(*p.explanation) + "\n" + held_table(*p.explanation, in_full) +
@@ -116,7 +117,7 @@ std::string memory_text(const Prediction& p, bool in_full) {
   }
   if (p.outside) {
     const auto& peaks = p.ranks_memory[static_cast<std::size_t>(p.peak.rank)].peaks;
-    text += outside_sentence(*p.outside, peaks.reserved);
+    text += outside_sentence(*p.outside, peaks.reserved, is_pytorch);
   }
   if (in_full && p.explanation) text += pool_table(*p.explanation) + step_table(p);
   if (p.remedies) text += remedy_table(*p.remedies);

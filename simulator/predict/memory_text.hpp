@@ -7,8 +7,9 @@
 
 namespace foreshard::simulator {
 
-// What holds memory at the peak, what is reserved beside it and what the allocator does not hold;
-// the remedies where somebody looked for them. `in_full`: every holder, pool and step.
-std::string memory_text(const Prediction& prediction, bool in_full);
+// What holds memory at the peak, what else is reserved and what the allocator does not hold; the
+// remedies, where there are any. `is_pytorch`: it is PyTorch's allocator. `in_full`: every holder, pool
+// and step.
+std::string memory_text(const Prediction& prediction, bool is_pytorch, bool in_full);
 
 }  // namespace foreshard::simulator

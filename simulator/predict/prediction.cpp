@@ -329,7 +329,7 @@ class Predictor {
     }
     if (options_.wants_time_basis) {
       result_.time_basis = time_basis(run_.classes[0].program, run_.classes[0].costs,
-                                      options_.steps, *costs_, result_.doubt);
+                                      options_.steps, *costs_, result_.uncertainty);
     }
   }
 
@@ -338,14 +338,15 @@ class Predictor {
     result_.exposed_communication =
         Nanoseconds(exposed_communication_ns(first.program, run_.timelines[0], options_.steps));
     const StepSpan span{result_.step_time.count(), result_.exposed_communication.count()};
-    result_.doubt = doubt_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
+    result_.uncertainty =
+        uncertainty_of_step(first.program, first.costs, last_step_counts(), *costs_, span);
     if (rests_on_observed_runs()) {
-      result_.exercise =
-          exercise_of(first.program, first.costs, last_step_counts(), result_.doubt.rates, nodes());
-      add_unexercised(result_.exercise, *options_.costs->rates, result_.doubt);
+      result_.exercise = exercise_of(first.program, first.costs, last_step_counts(),
+                                     result_.uncertainty.rates, nodes());
+      add_unexercised(result_.exercise, *options_.costs->rates, result_.uncertainty);
     }
     std::tie(result_.step_time_low, result_.step_time_high) =
-        band_around(result_.step_time, half_width(result_.doubt, costs_->factors()));
+        band_around(result_.step_time, half_width(result_.uncertainty, costs_->factors()));
   }
 
   int nodes() const {

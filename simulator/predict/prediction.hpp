@@ -16,8 +16,8 @@
 #include "models/program/step_program.hpp"
 #include "models/sharding/job.hpp"
 #include "simulator/costs/cost_model.hpp"
-#include "simulator/costs/outside_memory.hpp"
 #include "simulator/costs/cost_table.hpp"
+#include "simulator/costs/outside_memory.hpp"
 #include "simulator/engine/critical_path.hpp"
 #include "simulator/engine/engine.hpp"
 #include "simulator/predict/checkpoint.hpp"
@@ -83,7 +83,7 @@ struct Remedy {
 };
 
 struct Remedies {
-  Remedy present{"(as it is)"};
+  Remedy present{"(unchanged)"};
   std::vector<Remedy> changes;
 };
 
@@ -105,7 +105,7 @@ struct Prediction {
   std::vector<RankPeaks> ranks_memory;
   std::vector<StepPeaks> steps_memory;
   std::optional<StepPath> path;         // of the last step, where it was wanted and has a time
-  StepDoubt doubt;                      // what the band is made of
+  StepUncertainty uncertainty;          // what the band is made of
   Exercise exercise;                    // of the step, where costs rest on observed runs
   std::optional<TimeBasis> time_basis;  // where it was wanted and the step has a time
   PeakReport peak;

@@ -84,12 +84,12 @@ ordered_json time_basis_json(const Prediction& p) {
                       {"uncertainty_components", ordered_json::array()},
                       {"operators", ordered_json::array()},
                       {"recommended_measurement", nullptr}};
-  for (const DoubtPart& doubt : basis.doubts) {
-    out["uncertainty_components"].push_back({{"name", doubt.name},
-                                             {"share", doubt.share},
-                                             {"standard_deviation", doubt.deviation},
-                                             {"variance", doubt.variance},
-                                             {"basis", doubt.basis}});
+  for (const UncertaintyComponent& part : basis.components) {
+    out["uncertainty_components"].push_back({{"name", part.name},
+                                             {"share", part.share},
+                                             {"standard_deviation", part.deviation},
+                                             {"variance", part.variance},
+                                             {"basis", part.basis}});
   }
   for (const OperatorBasis& op : basis.operators) {
     out["operators"].push_back({{"name", op.name},
@@ -99,9 +99,9 @@ ordered_json time_basis_json(const Prediction& p) {
                                 {"standard_deviation", op.deviation},
                                 {"basis", op.basis}});
   }
-  if (basis.narrowing) {
-    out["recommended_measurement"] = {{"measurement", basis.narrowing->measurement},
-                                      {"half_width", basis.narrowing->half_width}};
+  if (basis.recommended) {
+    out["recommended_measurement"] = {{"measurement", basis.recommended->measurement},
+                                      {"half_width", basis.recommended->half_width}};
   }
   // Deprecated names, until 0.2 (docs/json.md).
   out["doubts"] = out["uncertainty_components"];

@@ -84,7 +84,7 @@ std::string prediction_text(const Job& job, const Prediction& p, bool in_full) {
                     static_cast<long long>(p.cost_sources.modelled),
                     static_cast<long long>(p.cost_sources.unknown));
   if (in_full && p.time_basis) text += time_basis_text(*p.time_basis);
-  text += memory_text(p, in_full);
+  text += memory_text(p, describes_pytorch(job.plan.operators), in_full);
   return in_full && p.checkpoint ? text + checkpoint_text(*p.checkpoint) : text;
 }
 

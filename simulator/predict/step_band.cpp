@@ -46,11 +46,11 @@ Operator family_of(Operator op) {
   return is_attention(op) ? Operator::attention : op;
 }
 
-StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
-                        const std::vector<std::int64_t>& counts, const CostModel& model,
-                        const StepSpan& span) {
-  StepDoubt doubt;
-  doubt.left_out = model.certainty.errors;
+StepUncertainty uncertainty_of_step(const RankProgram& program, const ProgramCosts& costs,
+                                    const std::vector<std::int64_t>& counts, const CostModel& model,
+                                    const StepSpan& span) {
+  StepUncertainty uncertainty;
+  uncertainty.left_out = model.certainty.errors;
   RateVector work{};
   double total = 0, collectives = 0;
   bool has_rates = false;
@@ -62,43 +62,44 @@ StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
     const Operator op = program.cost_keys[c / places].op;
     if (is_collective(op)) collectives += ns;
     const auto family = static_cast<std::size_t>(family_of(op));
-    doubt.work[family] += ns;
-    doubt.operators[family] += ns * own_error(costs, c, model);
+    uncertainty.work[family] += ns;
+    uncertainty.operators[family] += ns * own_error(costs, c, model);
     if (costs.rates[c] == Rate::kCount) continue;
     has_rates = true;
     work[static_cast<std::size_t>(costs.rates[c])] += ns;
   }
-  if (total <= 0) return doubt;
+  if (total <= 0) return uncertainty;
   if (collectives > 0 && span.step_ns > 0) {
     const double waited_for = static_cast<double>(span.exposed_communication_ns) / collectives *
                               total / static_cast<double>(span.step_ns);
     for (std::size_t op = 0; op < kOperators; ++op) {
-      if (is_collective(static_cast<Operator>(op))) doubt.operators[op] *= waited_for;
+      if (is_collective(static_cast<Operator>(op))) uncertainty.operators[op] *= waited_for;
     }
   }
-  for (double& share : doubt.work) share /= total;
-  for (double& deviation : doubt.operators) deviation /= total;
-  const auto share = [&](Operator op) { return doubt.work[static_cast<std::size_t>(op)]; };
-  doubt.slowest_rank = model.certainty.slowest_rank.deviation *
-                       (share(Operator::matmul) + share(Operator::attention));
+  for (double& share : uncertainty.work) share /= total;
+  for (double& deviation : uncertainty.operators) deviation /= total;
+  const auto share = [&](Operator op) { return uncertainty.work[static_cast<std::size_t>(op)]; };
+  uncertainty.slowest_rank = model.certainty.slowest_rank.deviation *
+                             (share(Operator::matmul) + share(Operator::attention));
   if (has_rates && span.step_ns > 0 && model.factors() != nullptr) {
-    doubt.rates = shares_of_step(work, span);
+    uncertainty.rates = shares_of_step(work, span);
   }
-  return doubt;
+  return uncertainty;
 }
 
-double variance(const StepDoubt& doubt, const RateFactors* factors) {
-  double sum = doubt.left_out.deviation * doubt.left_out.deviation +
-               doubt.left_out.beyond * doubt.left_out.beyond +
-               doubt.slowest_rank * doubt.slowest_rank + doubt.unexercised * doubt.unexercised;
-  for (const double deviation : doubt.operators) sum += deviation * deviation;
-  const double of_rates = factors == nullptr ? 0 : factors->error(doubt.rates);
+double variance(const StepUncertainty& uncertainty, const RateFactors* factors) {
+  double sum = uncertainty.left_out.deviation * uncertainty.left_out.deviation +
+               uncertainty.left_out.beyond * uncertainty.left_out.beyond +
+               uncertainty.slowest_rank * uncertainty.slowest_rank +
+               uncertainty.unexercised * uncertainty.unexercised;
+  for (const double deviation : uncertainty.operators) sum += deviation * deviation;
+  const double of_rates = factors == nullptr ? 0 : factors->error(uncertainty.rates);
   return sum + of_rates * of_rates;
 }
 
-double half_width(const StepDoubt& doubt, const RateFactors* factors) {
-  return std::max(doubt.left_out.least_half_width,
-                  doubt.left_out.quantile * std::sqrt(variance(doubt, factors)));
+double half_width(const StepUncertainty& uncertainty, const RateFactors* factors) {
+  return std::max(uncertainty.left_out.least_half_width,
+                  uncertainty.left_out.quantile * std::sqrt(variance(uncertainty, factors)));
 }
 
 std::pair<Nanoseconds, Nanoseconds> band_around(Nanoseconds step, double half_width) {

@@ -1,4 +1,4 @@
-// How sure the time of a predicted step is, and what makes it unsure.
+// The uncertainty of a predicted step time, by component.
 //
 // What rests on one limit of a data sheet is wrong together, and so are other estimates of kernels
 // that are the same code, as all matrix products are, or attention and its backward; all else is
@@ -19,7 +19,7 @@ namespace foreshard::simulator {
 
 constexpr auto kOperators = static_cast<std::size_t>(Operator::kCount);
 
-struct StepDoubt {
+struct StepUncertainty {
   RateVector rates{};  // shares of the step that rest on each limit
   // By the operator that stands for those of the same code: what share of the work it is, and the
   // standard deviation of the step through its own costs; of collectives, as far as the step waits for them.
@@ -39,16 +39,16 @@ struct StepSpan {
 // that it decides; of the link's and the network's, what they keep waiting. The rest of the step is what
 // copies over the host link and the host's own work take, and after these what the host's launches are
 // late by.
-StepDoubt doubt_of_step(const RankProgram& program, const ProgramCosts& costs,
-                        const std::vector<std::int64_t>& counts, const CostModel& model,
-                        const StepSpan& span);
+StepUncertainty uncertainty_of_step(const RankProgram& program, const ProgramCosts& costs,
+                                    const std::vector<std::int64_t>& counts, const CostModel& model,
+                                    const StepSpan& span);
 
-// Of the logarithm of the step's time. `factors`: those of the model that the doubt is of, or of
+// Of the logarithm of the step's time. `factors`: those of the model that the uncertainty is of, or of
 // one that knows more; nullptr: nothing rests on them.
-double variance(const StepDoubt& doubt, const RateFactors* factors);
+double variance(const StepUncertainty& uncertainty, const RateFactors* factors);
 
 // The w of the head: 90 % lie within exp(-w) and exp(w) of the prediction.
-double half_width(const StepDoubt& doubt, const RateFactors* factors);
+double half_width(const StepUncertainty& uncertainty, const RateFactors* factors);
 
 // The times between which 90 % lie.
 std::pair<Nanoseconds, Nanoseconds> band_around(Nanoseconds step, double half_width);

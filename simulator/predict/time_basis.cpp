@@ -85,54 +85,59 @@ std::vector<OperatorBasis> operators_of(const RankProgram& program, const Progra
   return operators;
 }
 
-std::vector<DoubtPart> doubts_of(const StepDoubt& doubt, const CostModel& model) {
-  std::vector<DoubtPart> parts;
-  const double rest = doubt.left_out.deviation;
-  parts.push_back({"(left out)", 1, rest, rest * rest, doubt.left_out.basis});
+std::vector<UncertaintyComponent> components_of(const StepUncertainty& uncertainty,
+                                                const CostModel& model) {
+  std::vector<UncertaintyComponent> parts;
+  const double rest = uncertainty.left_out.deviation;
+  parts.push_back({"(left out)", 1, rest, rest * rest, uncertainty.left_out.basis});
   if (const RateFactors* factors = model.factors()) {
-    const RateVector along = factors->along(doubt.rates);
+    const RateVector along = factors->along(uncertainty.rates);
     for (std::size_t r = 0; r < kRates; ++r) {
-      if (doubt.rates[r] <= 0) continue;
-      parts.push_back({std::string(kRateNames[r]), doubt.rates[r],
-                       factors->deviation(static_cast<Rate>(r)), doubt.rates[r] * along[r],
+      if (uncertainty.rates[r] <= 0) continue;
+      parts.push_back({std::string(kRateNames[r]), uncertainty.rates[r],
+                       factors->deviation(static_cast<Rate>(r)), uncertainty.rates[r] * along[r],
                        model.basis(static_cast<Rate>(r))});
     }
   }
-  const ErrorSpread& left_out = doubt.left_out;
+  const ErrorSpread& left_out = uncertainty.left_out;
   if (left_out.beyond > 0) {
     parts.push_back({left_out.beyond_name, 1, left_out.beyond, left_out.beyond * left_out.beyond,
                      left_out.beyond_basis});
   }
-  if (doubt.unexercised > 0) {
-    parts.push_back({"(not exercised)", 1, doubt.unexercised, doubt.unexercised * doubt.unexercised,
+  if (uncertainty.unexercised > 0) {
+    parts.push_back({"(not exercised)", 1, uncertainty.unexercised,
+                     uncertainty.unexercised * uncertainty.unexercised,
                      "kernels, links and nodes that the observed runs did not use, or less"});
   }
-  if (doubt.slowest_rank > 0) {
+  if (uncertainty.slowest_rank > 0) {
     const double deviation = model.certainty.slowest_rank.deviation;
-    parts.push_back({"(slowest rank)", doubt.slowest_rank / deviation, deviation,
-                     doubt.slowest_rank * doubt.slowest_rank, model.wording.slowest_rank});
+    parts.push_back({"(slowest rank)", uncertainty.slowest_rank / deviation, deviation,
+                     uncertainty.slowest_rank * uncertainty.slowest_rank,
+                     model.wording.slowest_rank});
   }
   for (std::size_t op = 0; op < kOperators; ++op) {
-    const double deviation = doubt.operators[op];
+    const double deviation = uncertainty.operators[op];
     if (deviation <= 0) continue;
-    parts.push_back({std::string(name(static_cast<Operator>(op))), doubt.work[op],
-                     deviation / doubt.work[op], deviation * deviation,
+    parts.push_back({std::string(name(static_cast<Operator>(op))), uncertainty.work[op],
+                     deviation / uncertainty.work[op], deviation * deviation,
                      "estimates of costs that were not measured"});
   }
   std::stable_sort(parts.begin(), parts.end(),
-                   [](const DoubtPart& a, const DoubtPart& b) { return a.variance > b.variance; });
+                   [](const UncertaintyComponent& a, const UncertaintyComponent& b) {
+                     return a.variance > b.variance;
+                   });
   return parts;
 }
 
 }  // namespace
 
 TimeBasis time_basis(const RankProgram& program, const ProgramCosts& costs, std::int64_t step,
-                     const CostModel& model, const StepDoubt& doubt) {
+                     const CostModel& model, const StepUncertainty& uncertainty) {
   TimeBasis basis;
   basis.operators = operators_of(program, costs, program.step(step), model);
-  basis.doubts = doubts_of(doubt, model);
-  basis.half_width = half_width(doubt, model.factors());
-  basis.quantile = doubt.left_out.quantile;
+  basis.components = components_of(uncertainty, model);
+  basis.half_width = half_width(uncertainty, model.factors());
+  basis.quantile = uncertainty.left_out.quantile;
   return basis;
 }
 

@@ -1,5 +1,5 @@
 // What the predicted time of a step rests on: its operators, each with the source of its costs, the
-// measurement nearest to it and how sure it is; and what makes the band as wide as it is.
+// measurement nearest to it and its uncertainty; and the components of the band.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +21,30 @@ struct OperatorBasis {
   std::string basis;     // of the costs that take longest: CostModel::basis
 };
 
-// A source of doubt. The variances of all add up to that of the step's logarithm.
-struct DoubtPart {
+// The variances of all add up to that of the step's logarithm.
+struct UncertaintyComponent {
   std::string name;      // of a limit, or of an operator; "(left out)"
-  double share = 0;      // of the step; of the operators' own doubt, of the work
+  double share = 0;      // of the step; of the operators' own, of the work
   double deviation = 0;  // standard deviation of what that is, alone
   double variance = 0;   // what it adds; less than nothing where it makes up for another limit
   std::string basis;
 };
 
-// What one more measurement would do to the band (narrowing.hpp).
-struct Narrowing {
+// The measurement that would narrow the band most (recommended_measurement.hpp).
+struct RecommendedMeasurement {
   std::string measurement;
   double half_width = 0;  // afterwards
 };
 
 struct TimeBasis {
-  std::vector<OperatorBasis> operators;  // longest first
-  std::vector<DoubtPart> doubts;         // largest first
-  double half_width = 0;                 // of the logarithm, at 90 %
-  double quantile = 0;                   // that in standard deviations
-  std::optional<Narrowing> narrowing;    // where somebody looked for it
+  std::vector<OperatorBasis> operators;               // longest first
+  std::vector<UncertaintyComponent> components;       // largest first
+  double half_width = 0;                              // of the logarithm, at 90 %
+  double quantile = 0;                                // that in standard deviations
+  std::optional<RecommendedMeasurement> recommended;  // where it was looked for
 };
 
 TimeBasis time_basis(const RankProgram& program, const ProgramCosts& costs, std::int64_t step,
-                     const CostModel& model, const StepDoubt& doubt);
+                     const CostModel& model, const StepUncertainty& uncertainty);
 
 }  // namespace foreshard::simulator

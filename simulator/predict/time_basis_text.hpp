@@ -7,7 +7,7 @@
 
 namespace foreshard::simulator {
 
-// The operators that take longest, what makes the band, and what would narrow it.
+// The operators that take longest, the components of the uncertainty, and the recommended measurement.
 std::string time_basis_text(const TimeBasis& basis);
 
 }  // namespace foreshard::simulator

@@ -114,7 +114,7 @@ class Replay {
 std::string refusal(const ReplayTimes& recorded, const ReplayTimes& replayed,
                     std::int64_t unexplained_ns) {
   const auto sentence = [](const char* what, std::int64_t before, std::int64_t after) {
-    return std::string("simulated again unchanged, its ") + what + " is " + duration(after) +
+    return std::string("replayed unchanged, its ") + what + " is " + duration(after) +
            " instead of " + duration(before) + ", more than 2 % off";
   };
   if (is_off(replayed.span_ns, recorded.span_ns)) {

@@ -18,11 +18,12 @@ double share(std::int64_t ns, std::int64_t span) {
   return span > 0 ? static_cast<double>(ns) / static_cast<double>(span) : 0;
 }
 
-std::string change_text(const char* what, std::int64_t recorded, std::int64_t asked) {
+std::string change_text(const char* what, std::int64_t recorded, std::int64_t predicted) {
   return formatted(
-      "%s: %s recorded, %s asked for (%s).\n", what, duration(recorded).c_str(),
-      duration(asked).c_str(),
-      signed_percent(static_cast<double>(asked - recorded), static_cast<double>(recorded)).c_str());
+      "%s: %s recorded, %s predicted (%s).\n", what, duration(recorded).c_str(),
+      duration(predicted).c_str(),
+      signed_percent(static_cast<double>(predicted - recorded), static_cast<double>(recorded))
+          .c_str());
 }
 
 }  // namespace
@@ -58,15 +59,15 @@ std::string what_if_json(const WhatIfAnswer& answer) {
 std::string what_if_text(const WhatIfAnswer& answer) {
   std::string text = answer.question_line + "\n";
   if (!answer.asked) {
-    return text + "Nothing can be asked of this recording: " + answer.refusal + ".\n";
+    return text + "No prediction from this recording: " + answer.refusal + ".\n";
   }
   constexpr std::size_t kShownParts = 12, kShownSlack = 5;
   if (answer.recorded.step_ns && answer.asked->step_ns) {
     text += change_text("Step", *answer.recorded.step_ns, *answer.asked->step_ns);
   }
   text += change_text("Span", answer.recorded.span_ns, answer.asked->span_ns);
-  text += formatted("Simulated again unchanged, the span is %s.\n",
-                    duration(answer.replayed.span_ns).c_str());
+  text +=
+      formatted("Replayed unchanged, the span is %s.\n", duration(answer.replayed.span_ns).c_str());
   for (const std::string& assumption : answer.assumptions) text += assumption + "\n";
   if (answer.unmatched_events > 0) {
     text += "Without their launch in the recording: " + plural(answer.unmatched_events, "piece") +

@@ -32,17 +32,17 @@ TEST(FitObserved, PredictsTheThroughputThatItWasGiven) {
                               "-o", "costs.json", "--report"}));
     ASSERT_EQ(fitted.status, 0) << fitted.err;
     EXPECT_NE(fitted.out.find("plan.toml"), std::string::npos) << fitted.out;
-    const json taught = predict({"--costs", "costs.json"});
-    EXPECT_NEAR(taught.at("tokens_per_s").get<double>(), observed, 0.04 * observed);
-    EXPECT_LT(
-        taught.at("step_time_high_ns").get<double>() / taught.at("step_time_ns").get<double>(),
-        1.15);
+    const json predicted = predict({"--costs", "costs.json"});
+    EXPECT_NEAR(predicted.at("tokens_per_s").get<double>(), observed, 0.04 * observed);
+    EXPECT_LT(predicted.at("step_time_high_ns").get<double>() /
+                  predicted.at("step_time_ns").get<double>(),
+              1.15);
   }
 }
 
-// A figure of one GPU taken for that of all eight is doubted, and so is what is learnt from it; one
+// A figure of one GPU taken for that of all eight gets a warning and a wide band; one
 // that no rates of the machine come near is refused.
-TEST(FitObserved, DoubtsAFigureThatTheMachineHardlyReaches) {
+TEST(FitObserved, WarnsOfAFigureThatTheMachineHardlyReaches) {
   const Workplace place;
   place.write("plan.toml",
               "operators = \"foreshard\"\n[batch]\nmicro_batch = 4\nsequence = 4096\n");
@@ -53,12 +53,12 @@ TEST(FitObserved, DoubtsAFigureThatTheMachineHardlyReaches) {
   const double of_all =
       place.run_json(with_model({"predict", "--plan", "plan.toml", "--machine", "h100-sxm"}))
           .at("tokens_per_s");
-  const Outcome doubted = fit(std::to_string(of_all / 8));
-  EXPECT_EQ(doubted.status, 0) << doubted.err;
-  EXPECT_NE(doubted.err.find("/gpu"), std::string::npos) << doubted.err;
-  const json taught =
+  const Outcome warned = fit(std::to_string(of_all / 8));
+  EXPECT_EQ(warned.status, 0) << warned.err;
+  EXPECT_NE(warned.err.find("/gpu"), std::string::npos) << warned.err;
+  const json predicted =
       place.run_json(with_model({"predict", "--plan", "plan.toml", "--costs", "costs.json"}));
-  const double low = taught.at("step_time_low_ns"), time = taught.at("step_time_ns");
+  const double low = predicted.at("step_time_low_ns"), time = predicted.at("step_time_ns");
   EXPECT_GT(time / low, 1.3);
   for (const double factor : {1e-6, 1e-4, 1e3}) {
     const Outcome refused = fit(std::to_string(factor * of_all));

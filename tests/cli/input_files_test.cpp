@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         Input{"Replay",
               "in/h.jsonl",
               {"replay", "in/h.jsonl"},
-              "a CUDA memory snapshot (pickle), an allocator event list"}),
+              "a CUDA memory snapshot (pickle), an allocation history"}),
     kInputName);
 
 // A model's name is looked up among the bundled ones where no such file is there.

@@ -51,7 +51,7 @@ TEST(Rehearse, OptionsThatCannotBeAreNamed) {
            {{"--data", "none"}, "--data: 'none' is no kind of data"},
            {{"--data", "synthetic:,text"}, "--data: 'synthetic:,text' is no kind of data"},
            {{"--vary", "--layers {2}"}, "--vary: has no alternatives"},
-           {{"--vary", "{0,1}{0,1}{0,1}{0,1} {0,1}{0,1}{0,1}"}, "--vary: stands for more than 64"},
+           {{"--vary", "{0,1}{0,1}{0,1}{0,1} {0,1}{0,1}{0,1}"}, "--vary: expands to more than 64"},
            {{"--device-memory", "much"}, "--device-memory"},
            {{"--json", "nowhere/answer.json"}, "nowhere"}}) {
     const Outcome outcome = place.run(rehearse(options, command));

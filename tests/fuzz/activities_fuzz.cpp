@@ -170,7 +170,7 @@ void require_profile(const std::vector<std::vector<Activity>>& batches) {
     profiler::RawActivities& process = processes[n % 2];
     process.activities.insert(process.activities.end(), batches[n].begin(), batches[n].end());
     if (batches[n].size() % 5 == 1) {
-      process.losses.emplace_back(batches[n][0].start_ns, batches[n].size());
+      process.dropped.emplace_back(batches[n][0].start_ns, batches[n].size());
     }
     process.is_complete = batches[n].size() % 2 == 1;
   }

@@ -1,4 +1,4 @@
-// Any bytes as an event list: an error, or a history that equals itself and is replayed or refused
+// Any bytes as an allocation history: an error, or a history that equals itself and is replayed or refused
 // under the recorded and other settings.
 #include <cstdint>
 #include <cstdlib>

@@ -35,10 +35,10 @@ inline void require_trace_laws(const traces::Trace& trace) {
     for (const auto id : {event.category, event.owner, event.phase, event.stack}) text(id);
   }
   std::optional<std::int64_t> start;
-  for (const traces::Loss& loss : trace.losses) {
-    require(loss.end_ns >= loss.start_ns && loss.records > 0 && loss.rank >= traces::kNone);
-    require(!start || *start <= loss.start_ns);
-    start = loss.start_ns;
+  for (const traces::DroppedRange& range : trace.dropped_ranges) {
+    require(range.end_ns >= range.start_ns && range.records > 0 && range.rank >= traces::kNone);
+    require(!start || *start <= range.start_ns);
+    start = range.start_ns;
   }
   for (const traces::Counter& counter : trace.counters) {
     require(counter.rank >= 0);

@@ -47,7 +47,8 @@ Trace sample_trace() {
   trace.metadata["complete"] = "1";
   trace.metadata["complete_until_ns"] = "3950000";
   trace.dropped["ring full"] = 3;
-  trace.losses = {{0, false, 1'200'000, 1'300'000, 2}, {kNone, true, 2'000'000, 2'000'000, 1}};
+  trace.dropped_ranges = {{0, false, 1'200'000, 1'300'000, 2},
+                          {kNone, true, 2'000'000, 2'000'000, 1}};
   trace.counters = {{0, text("SMs Active"), text("%"), {{1'000'000, 12.5}, {2'100'000, 99}}},
                     {1, text("power \"of the board\""), 0, {{-20, -1.0 / 3}, {1'500'000, 1e9}}}};
   trace.complete_until_ns = 3'950'000;
@@ -101,7 +102,7 @@ std::string difference(const Trace& a, const Trace& b) {
   }
   if (a.metadata != b.metadata) return "metadata";
   if (a.dropped != b.dropped) return "dropped";
-  if (a.losses != b.losses) return "losses";
+  if (a.dropped_ranges != b.dropped_ranges) return "dropped ranges";
   if (a.counters.size() != b.counters.size()) return "number of counters";
   for (std::size_t i = 0; i < a.counters.size(); ++i) {
     const Counter &x = a.counters[i], &y = b.counters[i];

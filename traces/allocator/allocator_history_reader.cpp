@@ -93,7 +93,8 @@ Result<Json> parsed(std::string_view line, bool is_header, const std::string& na
       name, path,
       (is_header ? sniff_content(line) + ", but not on one line" : "is not valid") +
           "; expected one JSON object" +
-          (is_header ? " as the header of an event list, or a memory snapshot (pickle)" : ""));
+          (is_header ? " as the header of an allocation history, or a memory snapshot (pickle)"
+                     : ""));
 }
 
 Result<LabelledHistory> read_history(ByteSource& bytes, const std::string& name) {
@@ -157,12 +158,12 @@ Result<LabelledHistory> read_labelled_history(const std::filesystem::path& file,
   std::error_code error;
   const auto size = std::filesystem::file_size(file, error);
   const std::int64_t total = error ? 0 : static_cast<std::int64_t>(size);
-  const auto bytes = open_bytes(
-      file.string(), kExpectedHistory, [&, done = std::int64_t{0}](std::size_t read) mutable {
-        done += static_cast<std::int64_t>(read);
-        if (options.on_progress) options.on_progress(done, total);
-        return !options.stop.stop_requested();
-      });
+  const auto bytes = open_bytes(file.string(), kExpectedHistory,
+                                [&, done = std::int64_t{0}](std::size_t read) mutable {
+                                  done += static_cast<std::int64_t>(read);
+                                  if (options.on_progress) options.on_progress(done, total);
+                                  return !options.stop.stop_requested();
+                                });
   if (!bytes) return tl::unexpected(bytes.error());
   auto history = read_history(**bytes, file.string());
   if (options.stop.stop_requested()) return reading_stopped(file.string());

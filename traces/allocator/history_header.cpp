@@ -1,4 +1,4 @@
-// Headers of event lists.
+// Headers of allocation histories.
 #include "traces/allocator/history_header.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The header line of an event list: the allocator's settings, the segments that existed at the start,
+// The header line of an allocation history: the allocator's settings, the segments that existed at the start,
 // and the names of the streams where events name theirs. Private to this folder's reader.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace foreshard::traces {
 
 constexpr const char* kExpectedHistory =
-    "an allocator event list (JSON lines) or a memory snapshot (pickle)";
+    "an allocation history (JSON lines) or a memory snapshot (pickle)";
 
 struct HistoryHeader {
   AllocatorRules rules;

@@ -32,7 +32,7 @@ struct EventLabels {
   bool operator==(const EventLabels&) const = default;
 };
 
-// Those that are texts, by their keys in event lists.
+// Those that are texts, by their keys in allocation histories.
 constexpr std::array<std::pair<const char*, StringId EventLabels::*>, 7> kTextLabels{
     {{"phase", &EventLabels::phase},
      {"module", &EventLabels::module},
@@ -52,7 +52,7 @@ struct LabelledHistory {
 
 // As read_allocator_history and parse_allocator_history.
 Result<LabelledHistory> read_labelled_history(const std::filesystem::path& file,
-                                               const ImportOptions& options = {});
+                                              const ImportOptions& options = {});
 Result<LabelledHistory> parse_labelled_history(std::string_view text, const std::string& file);
 
 }  // namespace foreshard::traces

@@ -39,7 +39,7 @@ Result<AllocatorHistory> history_of(const Trace& trace, int rank, const std::str
     return fail(file, "",
                 "is a trace without the allocator's segments from the start of the run; expected a "
                 "trace written by foreshard train or predict, a CUDA memory snapshot or an "
-                "allocator event list");
+                "allocation history");
   }
   AllocatorHistory history;
   if (has_plan) {

@@ -104,7 +104,7 @@ class ChromeWriter {
          << ",\"complete\":" << (trace_.complete ? "true" : "false")
          << ",\"complete_until_ns\":" << trace_.complete_until_ns;
     pairs("metadata", trace_.metadata, [&](const std::string& v) { out_.exact_json(v); });
-    if (!trace_.losses.empty()) losses();
+    if (!trace_.dropped_ranges.empty()) dropped_ranges();
     pairs("dropped", trace_.dropped, [&](std::int64_t n) { out_ << n; });
     out_ << "},\n";
     array("foreshardLanes", trace_.lanes, [&](const Lane& lane) {
@@ -127,12 +127,12 @@ class ChromeWriter {
     memory_events();
   }
 
-  void losses() {
-    out_ << ",\"losses\":";
+  void dropped_ranges() {
+    out_ << ",\"dropped_ranges\":";
     const char* opening = "[[";
-    for (const Loss& one : trace_.losses) {
-      out_ << opening << one.rank << "," << (one.of_memory ? "1" : "0") << "," << one.start_ns
-           << "," << one.end_ns << "," << one.records << "]";
+    for (const DroppedRange& range : trace_.dropped_ranges) {
+      out_ << opening << range.rank << "," << (range.of_memory ? "1" : "0") << "," << range.start_ns
+           << "," << range.end_ns << "," << range.records << "]";
       opening = ",[";
     }
     out_ << "]";

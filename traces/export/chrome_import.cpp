@@ -75,11 +75,11 @@ class Reader {
       trace_.complete = checked(value.get_bool());
     } else if (key == "complete_until_ns") {
       trace_.complete_until_ns = time(integer(value));
-    } else if (key == "losses") {
-      json::array losses = checked(value.get_array());
-      for (auto each : losses) {
+    } else if (key == "dropped_ranges" || key == "losses") {  // the latter before 0.1
+      json::array ranges = checked(value.get_array());
+      for (auto each : ranges) {
         Values values(checked(each.get_array()));
-        loss(values);
+        dropped_range(values);
       }
     } else if (key == "metadata" || key == "dropped") {
       json::array pairs = checked(value.get_array());
@@ -160,15 +160,15 @@ class Reader {
     trace_.steps.push_back(step);
   }
 
-  void loss(Values& values) {
-    Loss loss;
-    loss.rank = integer_in<std::int32_t>(values.next(), kNone, kMaxRanks - 1);
-    loss.of_memory = integer(values.next()) != 0;
-    loss.start_ns = time(integer(values.next()));
-    loss.end_ns = time(integer(values.next()));
-    loss.records = integer_in<std::int64_t>(values.next(), 1, kMaxBytes);
-    if (loss.end_ns < loss.start_ns) throw Impossible();
-    trace_.losses.push_back(loss);
+  void dropped_range(Values& values) {
+    DroppedRange range;
+    range.rank = integer_in<std::int32_t>(values.next(), kNone, kMaxRanks - 1);
+    range.of_memory = integer(values.next()) != 0;
+    range.start_ns = time(integer(values.next()));
+    range.end_ns = time(integer(values.next()));
+    range.records = integer_in<std::int64_t>(values.next(), 1, kMaxBytes);
+    if (range.end_ns < range.start_ns) throw Impossible();
+    trace_.dropped_ranges.push_back(range);
   }
 
   void memory(Values& values) {

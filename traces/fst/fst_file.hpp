@@ -12,8 +12,8 @@
 //                     stackId)
 //   STEPS            (rank, step, start, "end", loss, gradientNorm, labelId)
 //   DROPPED          (reason, records)
-//   LOSSES           (rank, memory, start, "end", records)
-//                                              when records were lost, where that is known; rank -1: any
+//   DROPPED_RANGES   (rank, memory, start, "end", records)
+//                                              when records were dropped, where that is known; rank -1: any
 //   COUNTERS         (id, rank, nameId, unitId)
 //   COUNTER_SAMPLES  (counterId, start, value)   the value holds until the counter's next sample
 //   PACKED_RECORDS   (id, records)               see below; empty once a recording is finished
@@ -77,7 +77,7 @@ class FstWriter {
   void append(std::span<const MemoryEvent> events);
   void append(std::span<const Step> steps);
   void append(std::span<const PackedRecord> records);
-  void append(std::span<const Loss> losses);
+  void append(std::span<const DroppedRange> ranges);
   void append(std::span<const Counter> counters);              // all there will be
   void drop(const std::string& reason, std::int64_t records);  // adds to that reason's count
   void set(const std::string& key, const std::string& value);

@@ -44,7 +44,7 @@ class Reader {
     packed();
     steps();
     dropped();
-    losses();
+    dropped_ranges();
     counters();
     if (options_.stop.stop_requested()) return reading_stopped(path_);
     begin_with_memory_before();
@@ -276,9 +276,10 @@ class Reader {
     return span;
   }
 
-  void losses() {
+  // Files of earlier writers have them in LOSSES, which is a view in today's.
+  void dropped_ranges() {
     const Interval wanted = wanted_time();
-    each("LOSSES", [&](Statement& row) {
+    each(file_.has("DROPPED_RANGES") ? "DROPPED_RANGES" : "LOSSES", [&](Statement& row) {
       const std::int64_t rank = row.integer(0), start = row.integer(2), end = row.integer(3),
                          records = row.integer(4);
       if (rank < kNone || rank >= kMaxRanks || !is_interval(start, end) || records < 1 ||
@@ -286,7 +287,7 @@ class Reader {
         return void(++invalid_);
       }
       if (start > wanted.end_ns || end < wanted.start_ns) return;
-      trace_.losses.push_back(
+      trace_.dropped_ranges.push_back(
           {static_cast<std::int32_t>(rank), row.integer(1) != 0, start, end, records});
     });
   }

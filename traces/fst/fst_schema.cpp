@@ -25,7 +25,8 @@ CREATE TABLE MEMORY_RECORDS (start INTEGER, rank INTEGER, action INTEGER, step I
 CREATE TABLE STEPS (rank INTEGER, step INTEGER, start INTEGER, "end" INTEGER, loss REAL,
   gradientNorm REAL, labelId INTEGER);
 CREATE TABLE DROPPED (reason TEXT PRIMARY KEY, records INTEGER) WITHOUT ROWID;
-CREATE TABLE LOSSES (rank INTEGER, memory INTEGER, start INTEGER, "end" INTEGER, records INTEGER);
+CREATE TABLE DROPPED_RANGES (rank INTEGER, memory INTEGER, start INTEGER, "end" INTEGER,
+  records INTEGER);
 CREATE TABLE COUNTERS (id INTEGER PRIMARY KEY, rank INTEGER, nameId INTEGER, unitId INTEGER);
 CREATE TABLE COUNTER_SAMPLES (counterId INTEGER, start INTEGER, value REAL);
 CREATE TABLE PACKED_RECORDS (id INTEGER PRIMARY KEY, records BLOB);
@@ -35,7 +36,9 @@ CREATE TABLE ENUM_COST_SOURCE (id INTEGER PRIMARY KEY, name TEXT);
 )";
 
 // Left joins: SQLite leaves out those whose columns a query does not use.
+// LOSSES is the former name of DROPPED_RANGES, until 0.2 (docs/file-format.md).
 constexpr const char* kCreateViews = R"(
+CREATE VIEW LOSSES AS SELECT rank, memory, start, "end", records FROM DROPPED_RANGES;
 CREATE VIEW EVENTS AS SELECT e.start, e."end", e."end" - e.start AS duration, l.rank,
   lane.value AS lane, l.device, e.step, f.microStep, k.name AS kind, n.value AS name,
   p.value AS phase, u.value AS unit, s.value AS stableKey, c.value AS costKey, f.instruction,
@@ -127,8 +130,10 @@ const std::vector<std::string>& added_columns(const std::string& table) {
 }
 
 const std::map<std::string, std::vector<std::string>>& added_tables() {
+  static const std::vector<std::string> kDroppedRanges{"rank", "memory", "start", "end", "records"};
   static const std::map<std::string, std::vector<std::string>> kTables{
-      {"LOSSES", {"rank", "memory", "start", "end", "records"}},
+      {"DROPPED_RANGES", kDroppedRanges},
+      {"LOSSES", kDroppedRanges},  // the name that it has in files of earlier writers
       {"COUNTERS", {"id", "rank", "nameId", "unitId"}},
       {"COUNTER_SAMPLES", {"counterId", "start", "value"}}};
   return kTables;

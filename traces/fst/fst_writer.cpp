@@ -78,11 +78,11 @@ struct FstWriter::State {
           packed(db, "INSERT INTO PACKED_RECORDS(records) VALUES (?)"),
           metadata(db, "INSERT OR REPLACE INTO META_DATA_EXPORT VALUES (?,?)"),
           dropped(db, "INSERT OR REPLACE INTO DROPPED VALUES (?,?)"),
-          loss(db, "INSERT INTO LOSSES VALUES (?,?,?,?,?)"),
+          dropped_range(db, "INSERT INTO DROPPED_RANGES VALUES (?,?,?,?,?)"),
           counter(db, "INSERT INTO COUNTERS VALUES (?,?,?,?)"),
           counter_sample(db, "INSERT INTO COUNTER_SAMPLES VALUES (?,?,?)") {}
     Statement string, lane, event_attributes, memory_attributes, event, memory, step, packed,
-        metadata, dropped, loss, counter, counter_sample;
+        metadata, dropped, dropped_range, counter, counter_sample;
   };
 
   std::string path;
@@ -298,11 +298,11 @@ void FstWriter::drop(const std::string& reason, std::int64_t records) {
   }
 }
 
-void FstWriter::append(std::span<const Loss> losses) {
+void FstWriter::append(std::span<const DroppedRange> ranges) {
   if (!state_->begin()) return;
-  for (const Loss& one : losses) {
-    state_->check(state_->insert->loss.run(one.rank, one.of_memory ? 1 : 0, one.start_ns,
-                                           one.end_ns, one.records));
+  for (const DroppedRange& range : ranges) {
+    state_->check(state_->insert->dropped_range.run(range.rank, range.of_memory ? 1 : 0,
+                                                    range.start_ns, range.end_ns, range.records));
   }
 }
 
@@ -363,7 +363,7 @@ Result<void> write_fst(const std::string& path, const Trace& trace) {
   for (const MemoryEvent& event : trace.memory) writer->append(std::span(&event, 1));
   writer->append(trace.steps);
   for (const auto& [reason, records] : trace.dropped) writer->drop(reason, records);
-  writer->append(trace.losses);
+  writer->append(trace.dropped_ranges);
   writer->append(trace.counters);
   if (auto closed = writer->close(trace.complete_until_ns, trace.complete); !closed) return closed;
   return commit_trace(*file, path);

@@ -35,10 +35,10 @@ constexpr std::array<Magic, 8> kKeys{
      {"\"schemaVersion\"", "is JSON from PyTorch's profiler"},
      {"|execution_trace|", "is a PyTorch execution trace, which has operators but no times"},
      {"\"foreshard-costs\"", "is JSON written by foreshard fit"},
-     {"\"initial_segments\"", "is an allocator event list (JSON lines)"},
+     {"\"initial_segments\"", "is an allocation history (JSON lines)"},
      {"\"hidden_size\"", "is a model config (JSON)"},
-     {"\"settings\"", "is an allocator event list (JSON lines)"},
-     {"\"streams\"", "is an allocator event list (JSON lines)"}}};
+     {"\"settings\"", "is an allocation history (JSON lines)"},
+     {"\"streams\"", "is an allocation history (JSON lines)"}}};
 
 bool is_safetensors(std::string_view text) {
   constexpr std::size_t kLengthBytes = 8;  // little-endian, the last ones of any real header zero

@@ -28,7 +28,7 @@ struct Collected : ImportedEvents {
   std::vector<AllocatorInstant> memory;
   std::vector<FlowEnd> flows;  // those that correlations do not make superfluous
   std::map<std::string, std::int64_t> dropped;
-  std::vector<Loss> losses;
+  std::vector<DroppedRange> dropped_ranges;
   std::vector<Counter> counters;  // without a rank
 };
 

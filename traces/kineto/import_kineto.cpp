@@ -94,10 +94,10 @@ Trace part_of(Recording& recording, std::int64_t origin_ns) {
     step.end_ns -= origin_ns;
     step.rank = rank;
   }
-  for (Loss& loss : part.losses) {
-    loss.start_ns -= origin_ns;
-    loss.end_ns -= origin_ns;
-    loss.rank = rank;
+  for (DroppedRange& range : part.dropped_ranges) {
+    range.start_ns -= origin_ns;
+    range.end_ns -= origin_ns;
+    range.rank = rank;
   }
   for (Counter& counter : part.counters) {
     for (CounterSample& sample : counter.samples) sample.time_ns -= origin_ns;

@@ -204,19 +204,19 @@ class History {
   void make_up(Pool& pool, std::int64_t missing, MemoryEvent event) {
     if (missing == 0) return;
     ++recording_.dropped["missing [memory] events (lower bound)"];
-    note_loss(pool.last_ns, event.time_ns);
+    note_dropped(pool.last_ns, event.time_ns);
     event.category = recording_.strings.intern(kNotRecorded);
     event.bytes = event.requested = std::max(missing, -missing);
     change(pool, missing, event);
   }
 
-  // Losses one behind the other are one.
-  void note_loss(std::int64_t start_ns, std::int64_t end_ns) {
-    auto& losses = recording_.losses;
-    if (losses.empty() || losses.back().end_ns < start_ns) {
-      losses.push_back({kNone, true, start_ns, end_ns, 0});
+  // Adjacent ranges are one.
+  void note_dropped(std::int64_t start_ns, std::int64_t end_ns) {
+    auto& ranges = recording_.dropped_ranges;
+    if (ranges.empty() || ranges.back().end_ns < start_ns) {
+      ranges.push_back({kNone, true, start_ns, end_ns, 0});
     }
-    Loss& last = losses.back();
+    DroppedRange& last = ranges.back();
     last.start_ns = std::min(last.start_ns, start_ns);
     last.end_ns = std::max(last.end_ns, end_ns);
     ++last.records;

@@ -14,7 +14,7 @@
 namespace foreshard::traces::kineto {
 
 // `attribution`: with the instants as its moments. In the order of time; their rank is not set. May add to strings, dropped
-// and losses, whose rank is not set either.
+// and dropped ranges, whose rank is not set either.
 std::vector<MemoryEvent> memory_history(Collected& recording, const Attribution& attribution);
 
 }  // namespace foreshard::traces::kineto

@@ -250,7 +250,7 @@ std::optional<Recording> recording_of(Collector& collector, const FileMetadata& 
   out.trace.memory = MemoryEventList(memory.begin(), memory.end());
   out.trace.steps = std::move(attribution.steps);
   out.trace.dropped = std::move(collected.dropped);
-  out.trace.losses = std::move(collected.losses);
+  out.trace.dropped_ranges = std::move(collected.dropped_ranges);
   out.trace.counters = std::move(collected.counters);
   put_events(out.trace, std::move(collected));
   out.trace.metadata = metadata.other();

@@ -91,9 +91,9 @@ std::map<std::int32_t, std::int64_t> align_clocks(Trace& trace) {
     step.start_ns += shift(step.rank);
     step.end_ns += shift(step.rank);
   }
-  for (Loss& loss : trace.losses) {
-    loss.start_ns += shift(loss.rank);
-    loss.end_ns += shift(loss.rank);
+  for (DroppedRange& range : trace.dropped_ranges) {
+    range.start_ns += shift(range.rank);
+    range.end_ns += shift(range.rank);
   }
   for (Counter& counter : trace.counters) {
     for (CounterSample& sample : counter.samples) sample.time_ns += shift(counter.rank);

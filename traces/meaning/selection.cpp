@@ -94,7 +94,7 @@ class Cut {
     cut_lanes();
     cut_events();
     cut_memory();
-    cut_losses();
+    cut_dropped_ranges();
     cut_counters();
     if (trace_.events.empty() && trace_.steps.empty() && !has_memory_) {
       const bool is_timed = selection_.from_ns || selection_.to_ns;
@@ -248,10 +248,10 @@ class Cut {
     return std::max(stretch_.start_ns, has_steps ? times->second.front().start_ns : kEarliest);
   }
 
-  void cut_losses() {
-    std::erase_if(trace_.losses, [&](const Loss& loss) {
-      return (loss.rank != kNone && !ranks_.contains(loss.rank)) ||
-             loss.end_ns < stretch_.start_ns || loss.start_ns > stretch_.end_ns;
+  void cut_dropped_ranges() {
+    std::erase_if(trace_.dropped_ranges, [&](const DroppedRange& range) {
+      return (range.rank != kNone && !ranks_.contains(range.rank)) ||
+             range.end_ns < stretch_.start_ns || range.start_ns > stretch_.end_ns;
     });
   }
 

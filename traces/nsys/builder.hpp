@@ -50,8 +50,10 @@ class Builder {
     if (records > 0) trace_.dropped[reason] += records;
   }
 
-  // A loss was reported at that time of the trace.
-  void note_loss(std::int64_t at_ns) { trace_.losses.push_back({kNone, false, at_ns, at_ns, 1}); }
+  // Nsight Systems reported dropped records at that time of the trace.
+  void note_dropped(std::int64_t at_ns) {
+    trace_.dropped_ranges.push_back({kNone, false, at_ns, at_ns, 1});
+  }
 
   // `event.lane` is filled in. False where the event was impossible and is left out.
   bool add(const Location& location, Event event);

@@ -36,8 +36,8 @@ void diagnostics(Import& in, std::int64_t first_ns, Metadata& metadata) {
         const std::string message = text(in, row, 1);
         if (message.find("lost") != std::string::npos ||
             message.find("dropped") != std::string::npos) {
-          in.builder.drop("losses reported by Nsight Systems (see diagnostics)");
-          in.builder.note_loss(std::clamp(row.integer(2), -kFarthest, kFarthest) - first_ns);
+          in.builder.drop("dropped records that Nsight Systems reports (see diagnostics)");
+          in.builder.note_dropped(std::clamp(row.integer(2), -kFarthest, kFarthest) - first_ns);
         }
         if (++count > kMaxDiagnostics) return;
         lines += (severity == kError ? "error: " : "warning: ") + message + "\n";
@@ -182,11 +182,11 @@ Trace nsys::read_export(Source& source, const std::string& name) {
     trace.complete_until_ns = std::max(trace.complete_until_ns, e.end_ns);
   }
   // What is reported outside of all that was recorded is told of the whole, not of a moment.
-  std::erase_if(trace.losses, [&](const Loss& loss) {
-    return loss.start_ns < 0 || loss.start_ns >= trace.complete_until_ns;
+  std::erase_if(trace.dropped_ranges, [&](const DroppedRange& range) {
+    return range.start_ns < 0 || range.start_ns >= trace.complete_until_ns;
   });
-  std::sort(trace.losses.begin(), trace.losses.end(),
-            [](const Loss& a, const Loss& b) { return a.start_ns < b.start_ns; });
+  std::sort(trace.dropped_ranges.begin(), trace.dropped_ranges.end(),
+            [](const DroppedRange& a, const DroppedRange& b) { return a.start_ns < b.start_ns; });
   if (!trace.complete) trace.complete_until_ns = 0;  // rows are in no order: any may be missing
   trace.metadata["complete"] = trace.complete ? "1" : "0";
   trace.metadata["complete_until_ns"] = std::to_string(trace.complete_until_ns);

@@ -60,7 +60,7 @@ const AcceptedKinds& every_recording() {
     kinds.kinds.push_back(RecordingKind::event_list);
     kinds.expected =
         "a trace (.fst), a PyTorch profiler recording (JSON, or a folder of them), an Nsight "
-        "Systems export (SQLite), a CUDA memory snapshot or an allocator event list (JSON lines)";
+        "Systems export (SQLite), a CUDA memory snapshot or an allocation history (JSON lines)";
     return kinds;
   }();
   return every;

@@ -1,6 +1,6 @@
 // Reads a trace from any supported recording: a .fst file, the JSON that `foreshard export
 // --perfetto` writes, a recording of PyTorch's profiler (a file or a folder with one of each rank), an
-// Nsight Systems export, a CUDA memory snapshot or an allocator's event list. The content decides, not the name. Recordings of
+// Nsight Systems export, a CUDA memory snapshot or an allocation history. The content decides, not the name. Recordings of
 // others are imported into memory, see import.hpp.
 #pragma once
 
@@ -21,7 +21,7 @@ struct AcceptedKinds {
 };
 // All that has events of a run.
 const AcceptedKinds& every_trace();
-// The same and event lists of allocators, which have memory alone.
+// The same and allocation histories, which have memory alone.
 const AcceptedKinds& every_recording();
 
 // An error where a folder holds several runs, and where the file is of another type, which it names.

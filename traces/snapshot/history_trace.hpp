@@ -1,4 +1,4 @@
-// An allocator's event list as a trace: one rank's memory, with what its labels tell of each event.
+// An allocation history as a trace: one rank's memory, with what its labels tell of each event.
 // Without times, events follow one another by a microsecond. Block sizes are not recorded; they follow
 // from the requests and the segments (recorded_blocks.hpp).
 #pragma once

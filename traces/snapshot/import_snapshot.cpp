@@ -339,7 +339,7 @@ Result<Trace> import_folder(const std::string& folder, const ImportOptions& opti
     }
     // A rank's process has a device of its own; what it holds of others is little.
     const auto others = static_cast<std::int64_t>(recorded_devices(*snapshot).size()) - 1;
-    if (others > 0) snapshot->dropped["devices that a rank uses beside its own"] += others;
+    if (others > 0) snapshot->dropped["devices that a rank uses in addition to its own"] += others;
     snapshots.push_back(std::move(*snapshot));
     all.push_back({&snapshots.back(), {{*device, file.rank}}});
   }

@@ -21,9 +21,11 @@ QString cost_source_word(CostSource source) {
 
 QString cost_source_sentence(CostSource source) {
   switch (source) {
-    case CostSource::measured: return cost_words("Measured: recordings hold work of this size");
-    case CostSource::fitted: return cost_words("Fitted to recordings of other sizes");
-    case CostSource::modelled: return cost_words("Modelled: no recording holds its like");
+    case CostSource::measured: return cost_words("Measured: recorded at this size");
+    case CostSource::fitted:
+      return cost_words("Fitted: interpolated from recordings of other sizes");
+    case CostSource::modelled:
+      return cost_words("Modelled: computed from published figures of the hardware");
     case CostSource::unknown: return cost_words("Unknown: it counts as taking no time");
     default: return {};
   }

@@ -13,7 +13,7 @@ namespace {
 
 using profiler::ComparedEvent;
 
-constexpr const char* kHistories = "a CUDA memory snapshot or an allocator event list (JSON lines)";
+constexpr const char* kHistories = "a CUDA memory snapshot or an allocation history (JSON lines)";
 
 Result<traces::LabelledHistory> history_of(const std::string& file) {
   const auto kind = traces::recording_kind(file, kHistories);

@@ -1,4 +1,4 @@
-// Two snapshots or event lists compared request by request, in words and rows.
+// Two snapshots or allocation histories compared request by request, in words and rows.
 #pragma once
 
 #include <QString>

@@ -98,7 +98,7 @@ QString why_sentence(const PairSpread& spread, bool is_prediction) {
     case PairSpread::Shape::scattered:
       return WhyWords::tr(
                  "Ratios scatter by %1 around a factor of %2: events of one size took "
-                 "different times, such as when something else ran beside them.")
+                 "different times, such as when something else ran at the same time.")
           .arg(percent_text(std::expm1(spread.spread), 0), factor);
   }
   return {};

@@ -196,7 +196,7 @@ BlockMap block_map(const traces::Trace& trace, const AllocatorState& state) {
 
 QString fragmentation_sentence(const BlockMap& map) {
   if (map.pools.empty())
-    return BlockMapText::tr("This recording has no segments: which addresses are free is unknown.");
+    return BlockMapText::tr("This trace has no segments: which addresses are free is unknown.");
   const MapPool& pool = map.pools.front();
   QString sentence =
       BlockMapText::tr("%1 segments, %2 live blocks, %3 holes.")

@@ -63,7 +63,7 @@ MemoryChanges changes_of_plan(const Job& job, const ChangesQuestion& question) {
   MemoryChanges changes;
   const bool has_capacity = options.device_memory.has_value();
   changes.present = change_of(found.present, has_capacity);
-  changes.present.change = ChangesText::tr("(as it is)");
+  changes.present.change = ChangesText::tr("(unchanged)");
   for (const auto& remedy : found.changes)
     changes.changes.push_back(change_of(remedy, has_capacity));
   return changes;

@@ -9,7 +9,7 @@
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/base/words.hpp"
-#include "gui/models/session/loss_words.hpp"
+#include "gui/models/session/dropped_range_words.hpp"
 #include "traces/fst/fst_file.hpp"
 #include "traces/open/read_trace.hpp"
 
@@ -159,7 +159,8 @@ QString error_text(const Error& error) {
   const std::string& expected = traces::every_recording().expected;
   const std::size_t reason_end = error.message.find("; expected " + expected);
   if (reason_end != std::string::npos) {
-    return tr("%1 is no trace: it %2. Foreshard opens .fst, PyTorch profiler JSON, Nsight SQLite, "
+    return tr("%1 is not a trace: it %2. Foreshard opens .fst, PyTorch profiler JSON, Nsight "
+              "SQLite, "
               "memory snapshots.")
         .arg(name_of(error.file), text_of(error.message.substr(0, reason_end)));
   }
@@ -192,14 +193,13 @@ std::vector<Statement> warnings(const Document& document) {
   }
   std::vector<Statement> all;
   if (!document.trace->complete) all.push_back({Role::warn, why_incomplete(document)});
-  const QStringList losses = loss_sentences(*document.trace);
-  for (const QString& sentence : losses) all.push_back({Role::warn, sentence});
+  const QStringList dropped = dropped_range_sentences(*document.trace);
+  for (const QString& sentence : dropped) all.push_back({Role::warn, sentence});
   if (const std::int64_t lost = lost_records(document);
-      lost > 0 && losses.isEmpty() && document.trace->complete) {
+      lost > 0 && dropped.isEmpty() && document.trace->complete) {
     all.push_back(
-        {Role::warn,
-         tr("%1 records were dropped while recording. Idle time there is not trustworthy.")
-             .arg(count_figure(lost).text())});
+        {Role::warn, tr("%1 records were dropped while recording. Idle time there is not reliable.")
+                         .arg(count_figure(lost).text())});
   }
   return all;
 }
@@ -209,12 +209,12 @@ std::vector<Statement> status_of(const Document& document) {
   const std::int64_t lost = lost_records(document);
   const bool is_complete = document.trace->complete;
   if (document.part) all.push_back({Role::warn, part_text(*document.part)});
-  const bool has_losses = !document.trace->losses.empty();
-  if (is_complete && lost == 0 && !has_losses && !document.part) {
+  const bool has_dropped_ranges = !document.trace->dropped_ranges.empty();
+  if (is_complete && lost == 0 && !has_dropped_ranges && !document.part) {
     all.push_back({Role::ok, tr("Complete, nothing dropped")});
   } else {
     if (!is_complete) all.push_back({Role::warn, tr("Incomplete")});
-    if (lost == 0 && has_losses) all.push_back({Role::warn, tr("Records dropped")});
+    if (lost == 0 && has_dropped_ranges) all.push_back({Role::warn, tr("Records dropped")});
     if (lost > 0) {
       all.push_back({Role::warn, tr("%1 records dropped").arg(count_figure(lost).text())});
     }

@@ -78,7 +78,7 @@ void add_collective(const LaneSet& lanes, const Event& event, int rank, Card& ca
   const Overlap overlap = overlap_of(lanes, event, rank);
   if (ns > 0) {
     card.facts.push_back(
-        {words("Hidden by compute"),
+        {words("Overlapped with compute"),
          QStringLiteral("%1 (%2)").arg(
              duration_text(overlap.hidden_ns),
              percent_text(static_cast<double>(overlap.hidden_ns) / static_cast<double>(ns), 0))});

@@ -127,7 +127,7 @@ double RangeStatistics::share(std::int64_t ns) const {
 }
 
 QString RangeStatistics::sentence() const {
-  if (time.device_events == 0) return range_words("The device does nothing here.");
+  if (time.device_events == 0) return range_words("The device is idle here.");
   const double compute = share(time.compute_ns), exposed = share(time.exposed_communication_ns);
   const double idle = share(time.idle_ns);
   constexpr double kNothing = 0.02;
@@ -140,16 +140,13 @@ QString RangeStatistics::sentence() const {
   }
   if (exposed >= compute) {
     return range_words(
-               "Bound by communication. %1 of it is not hidden by kernels: faster kernels would "
-               "not "
-               "help.")
+               "Bound by communication. %1 of it is exposed: faster kernels would not help.")
         .arg(time_text(time.exposed_communication_ns));
   }
   if (exposed < kNothing && idle < kNothing) {
     return range_words(
-               "Bound by compute. All but %1 of communication is hidden, so deeper prefetch would "
-               "not "
-               "help.")
+               "Bound by compute. All but %1 of communication is overlapped, so deeper prefetch "
+               "would not help.")
         .arg(time_text(time.exposed_communication_ns));
   }
   return range_words("Bound by compute, with %1 of exposed communication and %2 idle.")
@@ -164,7 +161,7 @@ QString RangeStatistics::text(const traces::Trace& trace) const {
     lines << QStringLiteral("%1\t%2\t%3").arg(label, time_text(ns), percent_text(share(ns)));
   };
   add(range_words("Compute"), time.compute_ns);
-  add(range_words("Communication, hidden"), time.overlap_ns);
+  add(range_words("Communication, overlapped"), time.overlap_ns);
   add(range_words("Communication, exposed"), time.exposed_communication_ns);
   add(range_words("Idle"), time.idle_ns);
   for (const RangeOperator& total : operators) {

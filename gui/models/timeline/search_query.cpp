@@ -58,9 +58,10 @@ struct Prefix {
   const char* text;
   Field field;
 };
-constexpr std::array<Prefix, 10> kPrefixes{{{"name:", Field::name},
+constexpr std::array<Prefix, 11> kPrefixes{{{"name:", Field::name},
                                             {"unit:", Field::unit},
                                             {"phase:", Field::phase},
+                                            {"track:", Field::lane},
                                             {"lane:", Field::lane},
                                             {"cost:", Field::cost},
                                             {"rank:", Field::rank},

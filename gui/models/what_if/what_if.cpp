@@ -216,7 +216,7 @@ QString WhatIf::name_of(const WhatIfSettings& settings) const {
     if (key == "nodes") words << tr("%n nodes", nullptr, settings.nodes());
     if (control_of(key) != nullptr) words << change_text(key, settings.plan);
   }
-  return words.isEmpty() ? tr("as it started") : words.join(QStringLiteral(", "));
+  return words.isEmpty() ? tr("baseline") : words.join(QStringLiteral(", "));
 }
 
 bool WhatIf::is_busy() const {

@@ -43,7 +43,7 @@ QStringList broken(const QFont& font, const QString& text, double used, double w
 }  // namespace
 
 ProgressHairline::ProgressHairline(QWidget* parent) : PaintedWidget(parent) {
-  setAccessibleName(tr("Waiting for the answer"));
+  setAccessibleName(tr("Waiting for the result"));
   setAttribute(Qt::WA_TransparentForMouseEvents);
   parent->installEventFilter(this);
   delay_.setSingleShot(true);

@@ -570,7 +570,7 @@ void CompareView::keyPressEvent(QKeyEvent* event) {
 
 std::vector<KeyHelp> CompareView::keys() const {
   return {{tr("next, previous worst difference"), tr("]  [")},
-          {tr("next, previous in the lane; with nothing selected, step"), tr(".  ,")},
+          {tr("next, previous in the track; with nothing selected, step"), tr(".  ,")},
           {tr("next, previous step of both"), tr("Alt+Right  Alt+Left")},
           {tr("zoom in, out"), tr("W  S, Ctrl+wheel")},
           {tr("pan"), tr("A  D, drag, Shift+wheel")},

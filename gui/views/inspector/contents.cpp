@@ -9,7 +9,7 @@
 
 #include "gui/models/base/units_text.hpp"
 #include "gui/models/base/words.hpp"
-#include "gui/models/session/loss_words.hpp"
+#include "gui/models/session/dropped_range_words.hpp"
 #include "gui/models/session/sentences.hpp"
 #include "gui/models/timeline/card.hpp"
 #include "gui/models/timeline/event_links.hpp"
@@ -90,7 +90,7 @@ TimeParts time_parts(const profiler::TimeBreakdown& time, EventColour compute) {
     if (colour != kHidden) parts.shares.push_back({static_cast<double>(ns), colour});
   };
   add(words("Compute"), time.compute_ns, compute);
-  add(words("Communication, hidden"), time.overlap_ns, kHidden);
+  add(words("Communication, overlapped"), time.overlap_ns, kHidden);
   add(words("Communication, exposed"), time.exposed_communication_ns, kExposed);
   if (copies > 0) add(words("Copies alone"), copies, kCopies);
   add(words("Idle"), time.idle_ns, kIdle);
@@ -185,7 +185,7 @@ std::vector<Fact> recording_facts(const Document& document) {
   // Recorders of others do not say what they cost.
   const double overhead = traces::number(document.trace->metadata, "recorder_overhead_fraction", 0);
   if (!document.is_predicted() && overhead > 0) {
-    add(words("Recording took"), percent_text(overhead, 2));
+    add(words("Recorder overhead"), percent_text(overhead, 2));
   }
   if (analysis.unknown_costs > 0) {
     add(words("Costs unknown"), count_figure(analysis.unknown_costs).number, Role::warn);
@@ -233,10 +233,10 @@ Headline range_headline(const Document& document, const RangeStatistics& statist
 }
 
 // The first sentence in bold: "Bound by compute."
-PanelSection bound_words(const QString& sentence, const QStringList& losses) {
+PanelSection bound_words(const QString& sentence, const QStringList& dropped) {
   const qsizetype stop = sentence.indexOf(QLatin1Char('.'));
   const bool has_more = stop > 0 && stop + 1 < sentence.size() && sentence[stop + 1].isSpace();
-  const QStringList rest = QStringList(has_more ? sentence.mid(stop + 2) : sentence) + losses;
+  const QStringList rest = QStringList(has_more ? sentence.mid(stop + 2) : sentence) + dropped;
   return of_words(has_more ? sentence.left(stop + 1) : QString(), rest.join(QLatin1Char(' ')));
 }
 
@@ -398,7 +398,7 @@ PanelContent step_content(const Document& document, int rank) {
   TimeParts time;
   std::vector<Fact> memory;
   if (chosen->steps.empty()) {
-    headline.title = words("Whole recording");
+    headline.title = words("Whole trace");
     if (chosen->time.device_events > 0) {
       headline.figure = time_figure(static_cast<double>(chosen->time.span_ns));
     }
@@ -416,7 +416,7 @@ PanelContent step_content(const Document& document, int rank) {
     memory =
         memory_facts(step.peak_allocated_bytes, step.peak_reserved_bytes, step.peak_host_bytes);
   }
-  sentences += loss_sentences(*document.trace, chosen->rank);
+  sentences += dropped_range_sentences(*document.trace, chosen->rank);
   content.sections = {
       of_shares(std::move(time.shares)),
       of_facts({}, {}, std::move(time.facts)),
@@ -441,7 +441,8 @@ PanelContent range_content(const Document& document, const RangeStatistics& stat
   return {
       range_headline(document, statistics),
       {of_shares(std::move(time.shares)), of_facts({}, {}, std::move(time.facts)),
-       bound_words(statistics.sentence(), loss_sentences(trace, statistics.rank, statistics.range)),
+       bound_words(statistics.sentence(),
+                   dropped_range_sentences(trace, statistics.rank, statistics.range)),
        of_facts(words("Operators"), words("time · count"), range_operators(trace, statistics)),
        of_facts(words("Collectives"), words("mean · rate"), range_collectives(trace, statistics)),
        of_facts(words("Counters"), words("mean · highest"), range_counters(statistics)),

@@ -117,8 +117,9 @@ void Search::step(int by) {
 SearchField::SearchField(Search& search, QWidget* parent) : QLineEdit(parent), search_(search) {
   setPlaceholderText(tr("Search events, units, keys"));
   setAccessibleName(tr("Search"));
-  setToolTip(tr(
-      "Words match name, unit and key. Filters: unit: phase: rank: lane: dur> dur< bytes> bytes<"));
+  setToolTip(
+      tr("Words match name, unit and key. Filters: unit: phase: rank: track: dur> dur< bytes> "
+         "bytes<"));
   setTextMargins(kMagnifierRoom, 0, kMagnifierRoom, 0);
   connect(this, &QLineEdit::textChanged, &search, &Search::set_text);
   connect(&search, &Search::text_changed, this, [this] {

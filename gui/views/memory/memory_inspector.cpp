@@ -81,7 +81,7 @@ void MemoryInspector::show_moment(std::shared_ptr<const RankMemory> memory,
   }
   if (now.on_host != 0) {
     content.sections[kCategories].facts.push_back(
-        bytes_fact(tr("on the host, besides"), now.on_host, is_difference));
+        bytes_fact(tr("on the host, in addition"), now.on_host, is_difference));
   }
   compare_->setText(is_difference ? tr("Compare no longer") : tr("Compare with this moment"));
   content.sections[kCompare].plot = compare_;

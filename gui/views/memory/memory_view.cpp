@@ -160,8 +160,8 @@ void MemoryView::show_memory(Loaded loaded) {
     const auto clock = static_cast<MemoryClock>(n);
     clocks_->set_choice_enabled(n, curve.has(clock),
                                 clock == MemoryClock::device_time
-                                    ? tr("The events of this recording have no instructions.")
-                                    : tr("All events of this recording have one time."));
+                                    ? tr("The events of this trace have no instructions.")
+                                    : tr("All events of this trace have the same time."));
   }
   event_axis_.set_bounds(curve.bounds(MemoryClock::event_order));
   event_axis_.show(curve.bounds(MemoryClock::event_order));

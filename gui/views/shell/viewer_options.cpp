@@ -19,7 +19,7 @@ constexpr const char* kHelp = R"(Usage: foreshard-gui [OPTIONS] [FILE...]
 
 Shows recordings and predictions of FSDP runs: traces (.fst), recordings of
 PyTorch's profiler (JSON, or a folder with one of each rank), Nsight Systems
-exports (SQLite), CUDA memory snapshots, allocator event lists (JSON lines),
+exports (SQLite), CUDA memory snapshots, allocation histories (JSON lines),
 and plans: Foreshard's (.toml), and configurations of torchtitan, Accelerate,
 DeepSpeed, transformers' Trainer, axolotl and LLaMA-Factory.
 

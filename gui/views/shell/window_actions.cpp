@@ -43,7 +43,7 @@ WindowActions::WindowActions(QMainWindow& window, const std::vector<View*>& all_
   tables = add(words("Tables and SQL queries"), {QKeySequence(Qt::CTRL | Qt::Key_T)});
   tables->setCheckable(true);
   exposed = add(words("List of exposed communication"), {QKeySequence(Qt::Key_E)});
-  critical_path = add(words("Critical path on the lanes"), {QKeySequence(Qt::Key_X)});
+  critical_path = add(words("Critical path on the tracks"), {QKeySequence(Qt::Key_X)});
   critical_path->setCheckable(true);
   align_steps = add(words("Align steps of open files"), {QKeySequence(Qt::Key_Y)});
   align_steps->setCheckable(true);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "gui/models/session/loss_words.hpp"
+#include "gui/models/session/dropped_range_words.hpp"
 #include "gui/paint/hatch.hpp"
 
 namespace foreshard::gui {
@@ -187,20 +187,20 @@ void paint_lane(QPainter& painter, QPointF origin, const LaneShapes& shapes, con
   paint_shapes(brushes, shapes, grid, grid.first, theme);
 }
 
-void paint_losses(QPainter& painter, const QRectF& lane, const PixelGrid& grid,
-                  const traces::Trace& trace, LostRecords which, std::optional<int> rank) {
-  if (trace.losses.empty()) return;
+void paint_dropped_ranges(QPainter& painter, const QRectF& lane, const PixelGrid& grid,
+                          const traces::Trace& trace, LostRecords which, std::optional<int> rank) {
+  if (trace.dropped_ranges.empty()) return;
   constexpr double kLeastWidth = 2;
   const QBrush brush = hatch(theme()[Role::warn]);
   const QPointF origin = painter.brushOrigin();
   painter.setBrushOrigin(QPointF(lane.left() + grid.x(grid.origin_ns), 0));
-  double painted_until = 0;  // further losses within the same pixels show nothing more
-  for (const traces::Loss& loss : trace.losses) {
-    if (which != LostRecords::all && loss.of_memory != (which == LostRecords::memory)) continue;
-    if (!concerns(loss, rank)) continue;
-    const double from = std::max(grid.x(loss.start_ns), painted_until);
-    const double until =
-        std::min(std::max(grid.x(loss.end_ns), grid.x(loss.start_ns) + kLeastWidth), lane.width());
+  double painted_until = 0;  // further ranges within the same pixels show nothing more
+  for (const traces::DroppedRange& range : trace.dropped_ranges) {
+    if (which != LostRecords::all && range.of_memory != (which == LostRecords::memory)) continue;
+    if (!concerns(range, rank)) continue;
+    const double from = std::max(grid.x(range.start_ns), painted_until);
+    const double until = std::min(
+        std::max(grid.x(range.end_ns), grid.x(range.start_ns) + kLeastWidth), lane.width());
     if (until <= from) continue;
     painter.fillRect(QRectF(lane.left() + from, lane.top(), until - from, lane.height()), brush);
     painted_until = until;

@@ -75,7 +75,8 @@ std::vector<BoxLabel> labels_of(const LaneShapes& shapes, const PixelGrid& grid,
 enum class LostRecords : std::uint8_t { events, memory, all };
 
 // Over `lane`, whose left edge is that of the grid; of one rank, or of all.
-void paint_losses(QPainter& painter, const QRectF& lane, const PixelGrid& grid,
-                  const traces::Trace& trace, LostRecords which, std::optional<int> rank = {});
+void paint_dropped_ranges(QPainter& painter, const QRectF& lane, const PixelGrid& grid,
+                          const traces::Trace& trace, LostRecords which,
+                          std::optional<int> rank = {});
 
 }  // namespace foreshard::gui

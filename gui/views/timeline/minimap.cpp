@@ -123,7 +123,8 @@ void Minimap::paint_trace(QPainter& painter, const QRectF& lanes, const Scene& s
     painter.fillRect(QRectF(from, 0, lanes.width() - from, lanes.height()),
                      hatch(theme()[Role::strong_line], Hatch::cross));
   }
-  paint_losses(painter, QRectF(QPointF(), lanes.size()), grid, *document.trace, LostRecords::all);
+  paint_dropped_ranges(painter, QRectF(QPointF(), lanes.size()), grid, *document.trace,
+                       LostRecords::all);
   const auto& hits = content.parts[static_cast<std::size_t>(content.current)].hits;
   if (hits == nullptr) return;
   constexpr double kTick = 2, kTickHeight = 10;

@@ -513,7 +513,7 @@ void Scene::lay_out_units() {
     section.note += QStringLiteral(" · ") + bytes_figure(gathered.most_bytes).text();
   }
   section.legend = {{tr("gathering"), theme()[Role::all_gather]},
-                    {tr("held, not in use"), theme()[Role::strong_line]},
+                    {tr("gathered, not in use"), theme()[Role::strong_line]},
                     {tr("in use"), {}, true}};
   const bool shows_units = section.is_open;
   add(std::move(section));

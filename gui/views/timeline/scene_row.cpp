@@ -116,7 +116,7 @@ namespace {
 
 constexpr double kPaleColumn = 0.62;                   // towards the canvas
 constexpr double kLabelPixels = 14;                    // below, no text fits
-constexpr double kAboutHeld = 0.78;                    // towards the canvas: held, not in use
+constexpr double kAboutHeld = 0.78;                    // towards the canvas: gathered, not in use
 constexpr double kLeastHeat = 0.15;                    // of the fill: what is hardly busy is seen
 constexpr double kAreaOfMean = 0.6, kAboveMean = 0.8;  // of counters, towards the canvas
 constexpr double kEdge = 1.5;                          // of a counter's mean

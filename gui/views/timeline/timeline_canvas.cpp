@@ -291,8 +291,8 @@ void TimelineCanvas::paint_below(QPainter& painter, const QRect& dirty, const Ru
     memory_.paint(painter, memory_box(), header(), axis(), ruler);
     if (memory_.has_host_time()) {
       const QRectF plot = memory_box().adjusted(0, memory_.header_height(), 0, 0);
-      paint_losses(painter, lanes_of(plot), grid(), *session().current()->trace,
-                   LostRecords::memory, session().selection().rank());
+      paint_dropped_ranges(painter, lanes_of(plot), grid(), *session().current()->trace,
+                           LostRecords::memory, session().selection().rank());
     }
   }
   if (minimap_box().intersects(dirty)) {
@@ -323,7 +323,7 @@ void TimelineCanvas::paint_rows(QPainter& painter, const Ruler& ruler) {
     const TileRow tiles{row.id, header(), box.top(), row.height, grid_of(id.document)};
     shown.push_back({row.id, later(axis().window(), -session().offset_ns(id.document))});
     if (row.kind != SceneRow::Kind::section) paint_missing(painter, lanes_of(box), tiles);
-    paint_losses_of(painter, lanes_of(box), tiles);
+    paint_dropped_ranges_of(painter, lanes_of(box), tiles);
     paint_row_header(painter, box, header(), row, figures_.of(row.id),
                      shows_focus() && scene_.index_of(row) == current_lane_);
     if (row.kind != SceneRow::Kind::section) visible.push_back(tiles);
@@ -373,15 +373,15 @@ void TimelineCanvas::paint_missing(QPainter& painter, const QRectF& lane,
   painter.setBrushOrigin(0, 0);
 }
 
-void TimelineCanvas::paint_losses_of(QPainter& painter, const QRectF& lane,
-                                     const TileRow& row) const {
+void TimelineCanvas::paint_dropped_ranges_of(QPainter& painter, const QRectF& lane,
+                                             const TileRow& row) const {
   const SceneContent& content = *scene_.content();
   const RowId id = RowId::of(row.id);
   const Document& document = *content.parts[static_cast<std::size_t>(id.document)].document;
   for (const LaneBand& band : content.bands(id)) {
-    paint_losses(painter, QRectF(lane.left(), lane.top() + band.top, lane.width(), band.height),
-                 row.grid, *document.trace, LostRecords::events,
-                 document.lanes->rows()[band.row].rank);
+    paint_dropped_ranges(
+        painter, QRectF(lane.left(), lane.top() + band.top, lane.width(), band.height), row.grid,
+        *document.trace, LostRecords::events, document.lanes->rows()[band.row].rank);
   }
 }
 

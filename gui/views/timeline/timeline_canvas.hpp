@@ -91,7 +91,7 @@ class TimelineCanvas : public TimeCanvas {
   void paint_rows(QPainter& painter, const Ruler& ruler);
   void paint_lanes_as_shapes(QPainter& painter, const std::vector<TileRow>& rows);
   void paint_missing(QPainter& painter, const QRectF& lane, const TileRow& row) const;
-  void paint_losses_of(QPainter& painter, const QRectF& lane, const TileRow& row) const;
+  void paint_dropped_ranges_of(QPainter& painter, const QRectF& lane, const TileRow& row) const;
   void paint_selection(QPainter& painter) const;
 
   // Follow the session:

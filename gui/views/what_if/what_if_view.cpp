@@ -391,7 +391,7 @@ void WhatIfView::show_answer() {
     part->setVisible(has_question);
   }
   if (!has_question) {
-    sentence_->set_sentence({Role::warn, tr("No answer:"), what_if_.why_nothing()});
+    sentence_->set_sentence({Role::warn, tr("No result:"), what_if_.why_nothing()});
   }
   const std::vector<Variant> variants = variants_of(what_if_);
   memory_->show_curves(curves_of(variants), levels_of(variants));

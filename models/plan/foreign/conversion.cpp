@@ -285,8 +285,8 @@ void Conversion::set_aside_all(std::initializer_list<std::string_view> beginning
 void Conversion::name_ranks(std::string_view path, std::int64_t ranks) {
   facts.ranks = ranks;
   if (ranks_ && *ranks_ != ranks) {
-    drop(path, "names " + plural(ranks, "rank") + "; the answer is that of " +
-                   std::to_string(*ranks_) + ", as was asked");
+    drop(path, "names " + plural(ranks, "rank") + "; the result is that of " +
+                   std::to_string(*ranks_) + ", as requested");
   }
 }
 

@@ -1,5 +1,5 @@
 """Values that the script read from the device though nobody has them: each line of the script that did,
-how often, and what it was told."""
+how often, and what it was given."""
 
 from foreshard_rehearsal import record, user_code
 

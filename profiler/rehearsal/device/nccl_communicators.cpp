@@ -79,7 +79,7 @@ ncclResult_t ncclCommSplit(ncclComm_t, int color, int, ncclComm_t* communicator,
     *communicator = nullptr;
     return ncclSuccess;
   }
-  if (next_split.ranks == 0) stop("ncclCommSplit: nobody said how many ranks the part has");
+  if (next_split.ranks == 0) stop("ncclCommSplit: the number of ranks in the split is unknown");
   const auto [ranks, rank] = std::exchange(next_split, {});
   return create(communicator, ranks, rank);
 }

@@ -199,11 +199,11 @@ TEST_F(DeviceRecordingTest, LostRecordsAreCountedAndTimed) {
   EXPECT_EQ(trace.dropped.begin()->first, "records of GPUs that found no room in CUPTI's buffers");
   EXPECT_NEAR(static_cast<double>(trace.dropped.begin()->second), static_cast<double>(works) / 10,
               1.0);
-  ASSERT_FALSE(trace.losses.empty());
+  ASSERT_FALSE(trace.dropped_ranges.empty());
   std::int64_t lost = 0;
-  for (const traces::Loss& loss : trace.losses) {
-    lost += loss.records;
-    EXPECT_LE(loss.end_ns, trace.complete_until_ns);
+  for (const traces::DroppedRange& range : trace.dropped_ranges) {
+    lost += range.records;
+    EXPECT_LE(range.end_ns, trace.complete_until_ns);
   }
   EXPECT_EQ(lost, trace.dropped.begin()->second);
 }

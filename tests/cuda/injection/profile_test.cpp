@@ -273,7 +273,7 @@ TEST_F(ProfileTest, CountsWhatFoundNoRoom) {
   const Trace all = trace();
   EXPECT_EQ(all.dropped.at("records that found no room in CUPTI's buffers"), 30);
   std::int64_t lost = 0;
-  for (const traces::Loss& loss : all.losses) lost += loss.records;
+  for (const traces::DroppedRange& range : all.dropped_ranges) lost += range.records;
   EXPECT_EQ(lost, 30);
 }
 

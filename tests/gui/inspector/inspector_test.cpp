@@ -122,7 +122,7 @@ TEST_F(InspectorTest, SaysWhatRecordingTookWhereTheRecorderKnows) {
   const auto says_so = [](const Document& document) {
     const std::vector<Fact> facts = step_content(document, 0).section(told("Recording")).facts;
     return std::any_of(facts.begin(), facts.end(), [](const Fact& fact) {
-      return fact.label == QStringLiteral("Recording took");
+      return fact.label == QStringLiteral("Recorder overhead");
     });
   };
   EXPECT_TRUE(says_so(*session_.current()));
@@ -194,7 +194,7 @@ TEST_F(InspectorTest, RangesAndStepsTellOfWhatWasLostInThem) {
   const traces::Step step = trace().steps.front();
   const std::int64_t at = (step.start_ns + step.end_ns) / 2;
   traces::Trace lossy = trace();
-  lossy.losses = {{step.rank, false, at, at + 1000, 7}};
+  lossy.dropped_ranges = {{step.rank, false, at, at + 1000, 7}};
   const auto document =
       make_document(std::move(lossy), Source::measured, QStringLiteral("run.fst"), {});
   const auto tells = [](const QString& text) {

@@ -26,7 +26,7 @@ TEST(Sentences, AWholeTraceHasNothingToWarnOf) {
   traces::Trace trace = traces::sample_trace();
   trace.complete = true;
   trace.dropped.clear();
-  trace.losses.clear();
+  trace.dropped_ranges.clear();
   EXPECT_EQ(warnings(*shown(trace)).size(), 0U);
   const auto status = status_of(*shown(trace));
   ASSERT_FALSE(status.empty());
@@ -51,7 +51,7 @@ TEST(Sentences, AnEmptyTraceWasRecordedWithoutAStep) {
 TEST(Sentences, AStoppedRunTellsUntilWhen) {
   traces::Trace trace = traces::sample_trace();
   trace.dropped.clear();
-  trace.losses.clear();
+  trace.dropped_ranges.clear();
   trace.complete = false;
   trace.steps = {{0, 7, 1'000, 3'000'000'000, 0, 0}};
   trace.complete_until_ns = 1'241'001'000;
@@ -65,7 +65,7 @@ TEST(Sentences, DamagedAndCutShortFilesAreTold) {
   traces::Trace trace = traces::sample_trace();
   trace.complete = false;
   trace.complete_until_ns = 0;
-  trace.losses.clear();
+  trace.dropped_ranges.clear();
   trace.dropped = {{"truncated tables (damaged file)", 1}};
   EXPECT_EQ(only_warning(trace), "run.fst is damaged; copy it again.");
   trace.dropped = {{"end of the file (truncated)", 1}};
@@ -76,9 +76,9 @@ TEST(Sentences, DroppedRecordsMakeIdleTimeDoubtful) {
   traces::Trace trace = traces::sample_trace();
   trace.complete = true;
   trace.dropped = {{"buffer full", 1208}};
-  trace.losses.clear();
+  trace.dropped_ranges.clear();
   EXPECT_EQ(only_warning(trace),
-            "1,208 records were dropped while recording. Idle time there is not trustworthy.");
+            "1,208 records were dropped while recording. Idle time there is not reliable.");
   const auto status = status_of(*shown(trace));
   ASSERT_FALSE(status.empty());
   EXPECT_EQ(text(status.front().text), "1,208 records dropped");
@@ -87,7 +87,7 @@ TEST(Sentences, DroppedRecordsMakeIdleTimeDoubtful) {
 // An importer counts what it has no use for, and the trace that it wrote carries the count.
 TEST(Sentences, WhatAnImporterLeavesOutIsNotDropped) {
   traces::Trace trace = traces::sample_trace();
-  trace.losses.clear();
+  trace.dropped_ranges.clear();
   trace.dropped = {{"rows of unsupported table PROFILER_OVERHEAD", 6}};
   for (const char* source : {"nsys", "kineto", "snapshot"}) {
     trace.metadata["source"] = source;
@@ -98,25 +98,25 @@ TEST(Sentences, WhatAnImporterLeavesOutIsNotDropped) {
   EXPECT_FALSE(warnings(*shown(trace)).empty());
 }
 
-TEST(Sentences, LossesOfKnownTimeAreToldWithIt) {
+TEST(Sentences, DroppedRangesHaveTheirTimes) {
   traces::Trace trace = traces::sample_trace();  // whose first event begins at 1 ms
-  trace.losses = {{0, false, 2'000'000, 3'000'000, 1208}};
+  trace.dropped_ranges = {{0, false, 2'000'000, 3'000'000, 1208}};
   EXPECT_EQ(only_warning(trace),
             "At least 1,208 records were dropped between 1.000 ms and 2.000 ms. Idle time there is "
-            "not trustworthy.");
+            "not reliable.");
   EXPECT_EQ(text(status_of(*shown(trace)).front().text), "3 records dropped");
   trace.dropped.clear();
   EXPECT_EQ(text(status_of(*shown(trace)).front().text), "Records dropped");
-  trace.losses.push_back({1, false, 3'500'000, 4'000'000, 2});
+  trace.dropped_ranges.push_back({1, false, 3'500'000, 4'000'000, 2});
   EXPECT_EQ(only_warning(trace),
-            "At least 1,210 records were dropped between 1.000 ms and 3.000 ms, in 2 stretches. "
-            "Idle time there is not trustworthy.");
-  trace.losses = {{traces::kNone, false, 2'000'000, 2'000'000, 1}};
+            "At least 1,210 records were dropped between 1.000 ms and 3.000 ms, in 2 ranges. "
+            "Idle time there is not reliable.");
+  trace.dropped_ranges = {{traces::kNone, false, 2'000'000, 2'000'000, 1}};
   EXPECT_EQ(only_warning(trace),
             "The recorder reported at 0 ns of step 2 that it had dropped records. Idle time before "
             "that is "
-            "not trustworthy.");
-  trace.losses = {{0, true, 1'500'000, 1'700'000, 1}};
+            "not reliable.");
+  trace.dropped_ranges = {{0, true, 1'500'000, 1'700'000, 1}};
   EXPECT_EQ(only_warning(trace),
             "At least 1 of the allocator's records are missing between 500.0 us and 700.0 us of "
             "step 1. Which "
@@ -155,7 +155,7 @@ TEST(Sentences, FilesThatAreNoTracesAreNamedWithWhatIsOpened) {
                                         traces::every_recording().expected);
   EXPECT_EQ(
       text(error_text(error.value())),
-      "notes.json is no trace: it is an Nsight Systems export (SQLite). Foreshard opens .fst, "
+      "notes.json is not a trace: it is an Nsight Systems export (SQLite). Foreshard opens .fst, "
       "PyTorch profiler JSON, Nsight SQLite, memory snapshots.");
 }
 

@@ -28,7 +28,7 @@ class States : public ShellTest {
   static traces::Trace stopped() {
     traces::Trace trace = traces::sample_trace();
     trace.dropped.clear();
-    trace.losses.clear();
+    trace.dropped_ranges.clear();
     trace.complete = false;
     trace.complete_until_ns = 3'500'000;
     return trace;
@@ -50,7 +50,7 @@ class States : public ShellTest {
 TEST_F(States, OfFilesAreSaidInTheNotice) {
   traces::Trace dropped = traces::sample_trace();
   dropped.dropped = {{"ring full", 1208}};
-  dropped.losses.clear();
+  dropped.dropped_ranges.clear();
   traces::Trace damaged = stopped();
   damaged.dropped = {{"truncated tables (damaged file)", 1}};
   traces::Trace empty;
@@ -64,10 +64,10 @@ TEST_F(States, OfFilesAreSaidInTheNotice) {
        "empty.fst holds no events. It was recorded, but no step finished."},
       {write_trace("stopped.fst", stopped()), "This run was stopped: complete until "},
       {write_trace("dropped.fst", dropped),
-       "1,208 records were dropped while recording. Idle time there is not trustworthy."},
+       "1,208 records were dropped while recording. Idle time there is not reliable."},
       {write_trace("damaged.fst", damaged), "damaged.fst is damaged; copy it again."},
       {folder_.write("cut.json", json), "cut.json is cut short: parts of it are missing."},
-      {folder_.write("notes.txt", "Dear diary,\n"), "notes.txt is no trace: it is text"},
+      {folder_.write("notes.txt", "Dear diary,\n"), "notes.txt is not a trace: it is text"},
       {write_newer(),
        "newer.fst was written by a newer Foreshard (format 4; this one reads up to 2)."},
       {folder_.path("absent.fst"), "absent.fst "},

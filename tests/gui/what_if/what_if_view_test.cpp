@@ -286,9 +286,9 @@ TEST_F(WhatIfViewTest, EveryVariantHasItsBarInASmallWindow) {
 }
 
 TEST_F(WhatIfViewTest, NamesOfVariantsHaveRoomBeforeTheBarOfWhatIsReserved) {
-  view.resize(1360, 668);
+  view.resize(1440, 668);
   QApplication::processEvents();
-  EXPECT_EQ(view.variants().shown_name(0), QStringLiteral("as it started"));
+  EXPECT_EQ(view.variants().shown_name(0), QStringLiteral("baseline"));
   EXPECT_GT(view.variants().bar_width(), 0);
   what_if.set_value("batch.micro_batch", "3");
   what_if.set_value("batch.accumulation", "2");

@@ -185,10 +185,10 @@ TEST(PyTorchSupport, WhatIsAnsweredAsSomethingElseIsWarnedOf) {
   EXPECT_EQ(warnings({2, 15}), Warnings{});
   EXPECT_EQ(
       warnings({2, 5}),
-      Warnings{"pytorch.version: PyTorch 2.5 is not described; the answer is that of 2.6, the "
+      Warnings{"pytorch.version: PyTorch 2.5 is not described; the result is that of 2.6, the "
                "nearest version that is"});
   EXPECT_EQ(warnings({2, 20}),
-            Warnings{"pytorch.version: PyTorch 2.20 is not described; the answer is that of 2.15, "
+            Warnings{"pytorch.version: PyTorch 2.20 is not described; the result is that of 2.15, "
                      "the nearest version that is"});
 }
 

@@ -172,7 +172,7 @@ TEST(Comparison, OfOperatorsByName) {
   EXPECT_EQ(changes[3].what(), "same");
   const std::string text = report_text(compare(before.trace, after.trace));
   EXPECT_TRUE(
-      text.starts_with("A steady step takes 0.10 us in the first trace and 0.10 us in the second"))
+      text.starts_with("A steady step takes 100 ns in the first trace and 100 ns in the second"))
       << text;
   EXPECT_NE(text.find("4 operators: 1 only in the second trace, 1 only in the first, 1 slower, 1 "
                       "unchanged within 1 %."),
@@ -215,8 +215,8 @@ TEST(Comparison, NamesATraceWithoutMemoryEvents) {
 TEST(Comparison, ReportStartsWithTheAnswer) {
   const std::string text = report_text(compare(baseline().trace, candidate().trace));
   EXPECT_TRUE(
-      text.starts_with("Predicted 90.0 us per step, measured 100.0 us: -10.0 %.\n"
-                       "The largest difference is in compute: 50.0 us per step measured, 56.0 us "
+      text.starts_with("Predicted 90.00 us per step, measured 100.0 us: -10.0 %.\n"
+                       "The largest difference is in compute: 50.00 us per step measured, 56.00 us "
                        "predicted.\nPeak memory is off by 300 bytes allocated"))
       << text;
 }

@@ -91,8 +91,8 @@ TEST(RawActivities, ComeBackAsTheyWere) {
   }
   EXPECT_EQ(raw.header.at("rank"), "3");
   EXPECT_TRUE(raw.is_complete);
-  ASSERT_EQ(raw.losses.size(), 1u);
-  EXPECT_EQ(raw.losses[0], std::pair(std::int64_t{1500}, std::int64_t{5}));
+  ASSERT_EQ(raw.dropped.size(), 1u);
+  EXPECT_EQ(raw.dropped[0], std::pair(std::int64_t{1500}, std::int64_t{5}));
 }
 
 TEST(RawActivities, AreReadAsFarAsTheyGo) {
@@ -135,8 +135,8 @@ TEST(RawActivities, BecomeATraceAsImportsDo) {
     EXPECT_EQ(event.kind == EventKind::communication, is_collective) << name;
   }
   EXPECT_EQ(events.at("never ends").end_ns, 2700 - 1000);
-  EXPECT_EQ(trace.losses.size(), 1u);
-  EXPECT_EQ(trace.losses[0].start_ns, 500);  // since the first event
+  EXPECT_EQ(trace.dropped_ranges.size(), 1u);
+  EXPECT_EQ(trace.dropped_ranges[0].start_ns, 500);  // since the first event
   EXPECT_EQ(trace.metadata.at("source"), "cupti");
   EXPECT_EQ(trace.metadata.at("start_utc_ns"), "1700000000000001000");
   EXPECT_TRUE(trace.complete);
@@ -160,7 +160,7 @@ TEST(RawActivities, OfImpossibleTimesBecomeATrace) {
   overhead.kind = ActivityKind::overhead;
   processes[0].activities = {overhead, overhead, kernel("a", 10, 20, 1),
                              call("b", kLast, kFirst, 1)};
-  processes[0].losses = {{kFirst, 1}, {kLast, 1}};
+  processes[0].dropped = {{kFirst, 1}, {kLast, 1}};
   processes[0].header["utc_of_clock_ns"] = std::to_string(kFirst);
   const auto trace = trace_of_activities(processes, folder.path("tables")).value();
   EXPECT_EQ(trace.events.size(), 1u);

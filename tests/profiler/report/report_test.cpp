@@ -37,9 +37,9 @@ TEST(Report, PutsTheAnswerFirst) {
   const std::string text = without_breaks(report_text(analyse(t.trace)));
   // Compute 10 of 20 ms, never idle, communication 15 of 20 ms of which 5 are hidden.
   EXPECT_TRUE(text.starts_with(
-      "A steady step takes 20.0 ms: 50.0 % compute, 75.0 % communication (33.3 % of it overlapped "
+      "A steady step takes 20.00 ms: 50.0 % compute, 75.0 % communication (33.3 % of it overlapped "
       "with compute), 0.0 % idle.\n"
-      "Exposed communication takes 10.0 ms (50.0 % of the step), mostly all_gather; more "
+      "Exposed communication takes 10.00 ms (50.0 % of the step), mostly all_gather; more "
       "prefetching, less resharding or larger units would hide some of it.\n"
       "Memory peaks at 1.50 MiB allocated (3.00 MiB reserved) in step 1 during forward: 100.0 % "
       "activations.\n"
@@ -57,8 +57,8 @@ TEST(Report, SaysWhichStepIsSlowestAndOfWhatItHasMore) {
     at += work;
   }
   const std::string text = without_breaks(report_text(analyse(t.trace)));
-  EXPECT_NE(text.find("Step 6 is the slowest: 16.0 ms against a median of 10.0 ms; the largest "
-                      "difference is 6.00 ms more of compute."),
+  EXPECT_NE(text.find("Step 6 is the slowest: 16.00 ms against a median of 10.00 ms; the largest "
+                      "difference is 6.000 ms more of compute."),
             std::string::npos)
       << text;
 }
@@ -82,7 +82,7 @@ TEST(Report, SaysWhatTheSharesAreOfWhereTheDeviceTakesLongerThanTheHost) {
   t.event(0, 0, EventKind::compute, 2'000'000, 22'000'000, 1, "matmul");
   const std::string text = without_breaks(report_text(analyse(t.trace)));
   EXPECT_TRUE(text.starts_with(
-      "A steady step takes 21.0 ms, on its device 22.0 ms: 90.9 % compute, 9.1 % idle.\n"))
+      "A steady step takes 21.00 ms, on its device 22.00 ms: 90.9 % compute, 9.1 % idle.\n"))
       << text;
   EXPECT_NE(text.find("step 1  22.0   90.9 %  9.1 %"), std::string::npos) << text;
 }
@@ -189,7 +189,7 @@ TEST(Report, SaysNothingOfWhatThereIsNot) {
   t.event(0, 0, EventKind::compute, 0, 10'000'000, 1, "matmul");
   const std::string text = report_text(analyse(t.trace));
   EXPECT_TRUE(text.starts_with(
-      "Device work spans 10.0 ms: 100.0 % compute, 0.0 % idle.\n"
+      "Device work spans 10.00 ms: 100.0 % compute, 0.0 % idle.\n"
       "The most expensive device operation is matmul: 100.0 % of all device time (1 call).\n"))
       << text;
   for (const char* absent : {"ommunicat", "emory", "comm.", "allocated", "warning", "0 B", "- "}) {
@@ -253,7 +253,7 @@ TEST(Report, ShowsMemoryOverTimeWithTheSteps) {
     return all;
   };
   EXPECT_EQ(memory_over_time(analyse(t.trace).ranks[0]),
-            "\n  memory of rank 0 over 0.13 us\n  allocated |" + times(" ", 16) + times("▄", 17) +
+            "\n  memory of rank 0 over 128 ns\n  allocated |" + times(" ", 16) + times("▄", 17) +
                 times(" ", 31) + "| 1.00 KiB\n  reserved  |" + times("█", 64) +
                 "| 2.00 KiB\n  steps      |1" + times(" ", 30) + "|2\n");
 }
@@ -326,9 +326,9 @@ TEST(Format, KeepsFiguresWithTheirUnits) {
   }
   EXPECT_EQ(sparkline({0, 1, 4, 8, 8, 2}, 8, 3), "▁██");
   EXPECT_EQ(sparkline({}, 8, 3), "");
-  EXPECT_EQ(duration(1'234'000'000), "1.23 s");
-  EXPECT_EQ(duration(12'345'678), "12.3 ms");
-  EXPECT_EQ(duration(1'234), "1.23 us");
+  EXPECT_EQ(duration(1'234'000'000), "1.234 s");
+  EXPECT_EQ(duration(12'345'678), "12.35 ms");
+  EXPECT_EQ(duration(1'234), "1.234 us");
 }
 
 // The widest line of a long text under COLUMNS.

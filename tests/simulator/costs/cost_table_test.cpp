@@ -1,7 +1,9 @@
 #include "simulator/costs/cost_table.hpp"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -34,7 +36,7 @@ CostTable example() {
   table.calibration.push_back({"small", "[batch]\n", "a b.fst", 2, 1, 100'000'000, 0.01, 1.03,
                                101'000'000, 97'000'000, 0.02});
   table.slowness_spread = 0.03;
-  table.doubt_scale = 1.5;
+  table.uncertainty_scale = 1.5;
   table.impossible_keys = 7;
   table.segments = {310'000, 420'000, 28, 3};
   return table;
@@ -49,6 +51,18 @@ TEST(CostTable, ReadsWhatItWrites) {
   EXPECT_EQ(read->regimes[0].host.issue_ns[static_cast<std::size_t>(Kind::launch)], 420);
   EXPECT_EQ(read->segments.frees, 3);
   EXPECT_EQ(read->calibration[0].held_out_ns, 97'000'000);
+}
+
+TEST(CostTable, ReadsTheNamesOfEarlierVersions) {
+  std::string text = to_json(example());
+  for (const auto& [name, former] : {std::pair("\"uncertainty_scale\"", "\"doubt_scale\""),
+                                     std::pair("\"held_out_uncertainty\"", "\"held_out_doubt\"")}) {
+    ASSERT_NE(text.find(name), text.npos);
+    text.replace(text.find(name), std::strlen(name), former);
+  }
+  const auto read = parse_cost_table(text, "costs.json");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(to_json(*read), to_json(example()));
 }
 
 TEST(CostTable, RanksThatShareCoresReachTheirShareOfThePeak) {

@@ -1,4 +1,4 @@
-// Costs learnt from recordings of accelerators that others made.
+// Costs fitted to recordings of accelerators that others made.
 #include <algorithm>
 #include <cmath>
 

@@ -12,14 +12,14 @@ namespace foreshard::simulator {
 namespace {
 
 // Runs measured at 100 ms, predicted from the others to take so much.
-CostTable table_of(const std::vector<double>& held_out_ms, double doubt = 0) {
+CostTable table_of(const std::vector<double>& held_out_ms, double uncertainty = 0) {
   CostTable table;
   for (const double ms : held_out_ms) {
     Calibration run;
     run.measured_ns = 100'000'000;
     run.fitted_ns = 100'000'000;  // in hindsight every run is exact
     run.held_out_ns = static_cast<std::int64_t>(ms * 1e6);
-    run.held_out_doubt = doubt;
+    run.held_out_uncertainty = uncertainty;
     table.calibration.push_back(run);
   }
   return table;
@@ -66,9 +66,9 @@ TEST(Band, ErrorsAreRelativeToTheRecordingsSpeed) {
 }
 
 TEST(Band, UnsureCostsThatAreFurtherOffThanTheyAdmitAreWidened) {
-  EXPECT_EQ(band_of(table_of({104, 96, 105}, 0.1)).doubt_scale, 1);
+  EXPECT_EQ(band_of(table_of({104, 96, 105}, 0.1)).uncertainty_scale, 1);
   const Band wrong = band_of(table_of({200, 45, 210, 200}, 0.1));
-  EXPECT_GT(wrong.doubt_scale, 4);
+  EXPECT_GT(wrong.uncertainty_scale, 4);
   EXPECT_LT(wrong.half_width, 0.15);  // what is sure is not suspected for it
   EXPECT_EQ(wrong.errors, 4);
 }

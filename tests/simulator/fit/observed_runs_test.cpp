@@ -50,22 +50,21 @@ TEST(ObservedRuns, TeachWhatOtherPlansTake) {
   for (const Job& job : {llama_1b(2, 4096, 8), llama_1b(8, 1024, 4)}) {
     runs.push_back({"plan.toml", job, predicted(job, truth).step_time});
   }
-  const auto learnt = fit_observed(runs, h100(), "h100-sxm");
-  ASSERT_TRUE(learnt) << learnt.error().text();
-  EXPECT_GT(learnt->factors.factor(Rate::product), 1.04);
+  const auto rates = fit_observed(runs, h100(), "h100-sxm");
+  ASSERT_TRUE(rates) << rates.error().text();
+  EXPECT_GT(rates->factors.factor(Rate::product), 1.04);
 
   const Job other = llama_1b(4, 2048, 8);
   const auto true_ns = static_cast<double>(predicted(other, truth).step_time.count());
-  const Prediction taught = predicted(other, *learnt),
-                   untaught = predicted(other, with_products(1));
-  EXPECT_NEAR(static_cast<double>(taught.step_time.count()), true_ns, 0.02 * true_ns);
-  EXPECT_GT(std::abs(static_cast<double>(untaught.step_time.count()) - true_ns), 0.03 * true_ns);
-  EXPECT_LT(half_width(taught), half_width(untaught));
-  EXPECT_GT(taught.cost_sources.fitted, 0);
-  EXPECT_GT(taught.cost_sources.fitted, 50 * taught.cost_sources.modelled);  // segments of memory
+  const Prediction fitted = predicted(other, *rates), unfitted = predicted(other, with_products(1));
+  EXPECT_NEAR(static_cast<double>(fitted.step_time.count()), true_ns, 0.02 * true_ns);
+  EXPECT_GT(std::abs(static_cast<double>(unfitted.step_time.count()) - true_ns), 0.03 * true_ns);
+  EXPECT_LT(half_width(fitted), half_width(unfitted));
+  EXPECT_GT(fitted.cost_sources.fitted, 0);
+  EXPECT_GT(fitted.cost_sources.fitted, 50 * fitted.cost_sources.modelled);  // segments of memory
 
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    const ObservedStep& step = learnt->observed[r];
+    const ObservedStep& step = rates->observed[r];
     EXPECT_EQ(step.measured_ns, runs[r].step_time.count());
     EXPECT_NEAR(static_cast<double>(step.fitted_ns), static_cast<double>(step.measured_ns),
                 0.02 * static_cast<double>(step.measured_ns));
@@ -102,10 +101,10 @@ TEST(ObservedRuns, GivenSeveralTimesSayWhatTheySayOnce) {
 TEST(ObservedRuns, EqualToThePredictionLeaveIt) {
   const Job job = llama_1b(4, 4096, 8);
   const Nanoseconds expected = predicted(job, with_products(1)).step_time;
-  const auto learnt = fit_observed({{"plan.toml", job, expected}}, h100(), "h100-sxm");
-  ASSERT_TRUE(learnt);
+  const auto rates = fit_observed({{"plan.toml", job, expected}}, h100(), "h100-sxm");
+  ASSERT_TRUE(rates);
   const auto ns = static_cast<double>(expected.count());
-  EXPECT_NEAR(static_cast<double>(predicted(job, *learnt).step_time.count()), ns, 1e-4 * ns);
+  EXPECT_NEAR(static_cast<double>(predicted(job, *rates).step_time.count()), ns, 1e-4 * ns);
 }
 
 // However far it is from the catalogue, the plan that was run is predicted as it ran.
@@ -114,9 +113,9 @@ TEST(ObservedRuns, ComeBackAsTheyWere) {
   const auto ns = static_cast<double>(predicted(job, with_products(1)).step_time.count());
   for (const double speed : {0.8, 0.6, 0.4}) {
     const ObservedRun run{"plan.toml", job, Nanoseconds(std::llround(ns / speed))};
-    const auto learnt = fit_observed({run}, h100(), "h100-sxm");
-    ASSERT_TRUE(learnt) << learnt.error().text();
-    const auto again = static_cast<double>(predicted(job, *learnt).step_time.count());
+    const auto rates = fit_observed({run}, h100(), "h100-sxm");
+    ASSERT_TRUE(rates) << rates.error().text();
+    const auto again = static_cast<double>(predicted(job, *rates).step_time.count());
     EXPECT_NEAR(ns / again, speed, 0.03 * speed);
   }
 }
@@ -125,10 +124,10 @@ TEST(ObservedRuns, ComeBackAsTheyWere) {
 TEST(ObservedRuns, BeyondBeliefAreDoubted) {
   const Job job = llama_1b(4, 4096, 8);
   const Nanoseconds taken(8 * predicted(job, with_products(1)).step_time.count());
-  const auto learnt = fit_observed({{"plan.toml", job, taken}}, h100(), "h100-sxm");
-  ASSERT_TRUE(learnt) << learnt.error().text();
-  EXPECT_GT(learnt->observed.front().over_fitted(), 2);
-  EXPECT_GT(learnt->factors.unexplained, 0.5);
+  const auto rates = fit_observed({{"plan.toml", job, taken}}, h100(), "h100-sxm");
+  ASSERT_TRUE(rates) << rates.error().text();
+  EXPECT_GT(rates->observed.front().over_fitted(), 2);
+  EXPECT_GT(rates->factors.unexplained, 0.5);
 }
 
 // What is common to all limits carries over to a plan as far as its step has its work in common.
@@ -145,13 +144,13 @@ TEST(ObservedRuns, MoveOtherPlansInPart) {
     return static_cast<double>(predict(job, catalogue).step_time.count());
   };
   const Nanoseconds taken(std::llround(expected(near) / 0.6));
-  const auto learnt = fit_observed({{"plan.toml", near, taken}}, h100(), "h100-sxm");
-  ASSERT_TRUE(learnt) << learnt.error().text();
-  const Prediction there = predicted(far, *learnt);
+  const auto rates = fit_observed({{"plan.toml", near, taken}}, h100(), "h100-sxm");
+  ASSERT_TRUE(rates) << rates.error().text();
+  const Prediction there = predicted(far, *rates);
   const double slower = static_cast<double>(there.step_time.count()) / expected(far);
   EXPECT_GT(slower, 1.1);
   EXPECT_LT(slower, 1.5);
-  EXPECT_LT(exercised_share(there.exercise, learnt->observed), 0.8);
+  EXPECT_LT(exercised_share(there.exercise, rates->observed), 0.8);
 }
 
 // One run on one node leaves at least half of the band of another plan on eight: of their network, of the
@@ -185,12 +184,12 @@ TEST(ObservedRuns, OnOneNodeLeaveMostOfTheDoubtOfEight) {
 }
 
 TEST(ObservedRuns, NoneLeaveTheCatalogueAsItIs) {
-  const auto learnt = fit_observed({}, h100(), "h100-sxm");
-  ASSERT_TRUE(learnt);
+  const auto rates = fit_observed({}, h100(), "h100-sxm");
+  ASSERT_TRUE(rates);
   const Job job = llama_1b(2, 4096, 8);
   PredictionOptions catalogue;
   catalogue.machine = &h100();
-  EXPECT_EQ(predicted(job, *learnt).step_time, predict(job, catalogue).step_time);
+  EXPECT_EQ(predicted(job, *rates).step_time, predict(job, catalogue).step_time);
 }
 
 // They correct the catalogue, which answers for Foreshard's operators whatever device those are
@@ -205,7 +204,7 @@ TEST(ObservedRuns, AreKeptInACostFile) {
   table.is_accelerator = true;
   table.rates = with_products(1.3);
   table.rates->factors.unexplained = 0.2;
-  table.rates->factors.learnt[1][2] = 0.004;
+  table.rates->factors.explained[1][2] = 0.004;
   table.rates->observed.push_back({"a.toml", "llama", 8, 1'500, 1'000, 1'400});
   table.rates->observed.push_back({"b.toml", "llama", 8, 1'500, 1'000, 1'400, "{\"ranks\":8}"});
   ObservedStep& shown = table.rates->observed.back();
@@ -254,7 +253,14 @@ TEST(ObservedRuns, OfEarlierVersionsAreRead) {
   EXPECT_NEAR(factors.logarithm[at(Rate::host)], 0.4, 1e-12);
   const Job job = llama_1b(2, 4096, 8);
   EXPECT_GT(half_width(predicted(job, *read->rates)), 0);
-  EXPECT_EQ(predicted(job, *read->rates).doubt.unexercised, 0);
+  EXPECT_EQ(predicted(job, *read->rates).uncertainty.unexercised, 0);
+
+  auto former = nlohmann::json::parse(to_json(table));  // before "explained_" had that name
+  former["device_rates"]["factors"][0].erase("explained_memory");
+  former["device_rates"]["factors"][0]["learnt_memory"] = 0.004;
+  const auto renamed = parse_cost_table(former.dump(), "costs.json");
+  ASSERT_TRUE(renamed) << renamed.error().text();
+  EXPECT_EQ(renamed->rates->factors.explained[0][at(Rate::memory)], 0.004);
 
   rates["factors"][0]["rate"] = "link speed";
   const auto wrong = parse_cost_table(json.dump(), "costs.json");

@@ -1,4 +1,4 @@
-// The host of PyTorch: what recordings of it teach, and steps that wait for it.
+// The host of PyTorch: its times fitted to recordings, and steps that wait for it.
 #include "simulator/host/pytorch_host.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ CostTable host_alone(double relative_time = 1) {
   return table;
 }
 
-CostTable learnt_from(const traces::Trace& trace, const std::string& file) {
+CostTable fitted_to(const traces::Trace& trace, const std::string& file) {
   const auto fitted = fit({{file, &trace}});
   EXPECT_TRUE(fitted) << fitted.error().text();
   return fitted->table;
@@ -72,14 +72,14 @@ void expect_others(const CostTable& table, const std::string& from) {
 
 TEST(PyTorchHost, FromOneRecordedHostTheStepsOfOthers) {
   for (const std::string from : kRecorded) {
-    const CostTable table = learnt_from(recorded_ranges(from), from);
+    const CostTable table = fitted_to(recorded_ranges(from), from);
     EXPECT_TRUE(table.pytorch_host->is_alone);
     expect_others(table, from);
   }
 }
 
 TEST(PyTorchHost, OfARecordedHostBesideADataSheetTheReaderIsTold) {
-  const CostTable table = learnt_from(recorded_ranges("1b_base"), "1b_base");
+  const CostTable table = fitted_to(recorded_ranges("1b_base"), "1b_base");
   PredictionOptions options;
   options.costs = &table;
   options.machine = &h100();
@@ -96,11 +96,11 @@ TEST(PyTorchHost, FromOneRecordingOfPyTorchTheOthers) {
     const std::string file = folder / (from + ".json.gz");
     const auto traces = traces::import_kineto({file});
     ASSERT_TRUE(traces) << traces.error().text();
-    expect_others(learnt_from(traces->front(), file), from);
+    expect_others(fitted_to(traces->front(), file), from);
   }
 }
 
-// The catalogue's times were learnt from steps of 42 plans, and must go on to explain them.
+// The catalogue's times were fitted to steps of 42 plans, and must go on to explain them.
 TEST(PyTorchHost, KnowsTheStepsOfThreePlans) {
   for (const std::string id : kRecorded) {
     const double ms = recorded_ms(id);

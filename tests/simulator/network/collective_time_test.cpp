@@ -324,7 +324,7 @@ TEST(MeasuredCollectives, AreFoundFromOtherSourcesToo) {
     (row.source == left_out ? own : others).push_back(std::move(row));
   }
   ASSERT_GT(own.size(), 60u);
-  const ErrorQuantiles errors = error_quantiles(own, fitted_terms(others, untaught_terms()));
+  const ErrorQuantiles errors = error_quantiles(own, fitted_terms(others, unfitted_terms()));
   EXPECT_LT(errors.median, 0.08);
   EXPECT_LT(errors.nine_in_ten, 0.20);
 }

@@ -64,7 +64,7 @@ int run(bool fits) {
   if (fits) {
     Rows both = rows;
     both.insert(both.end(), told.begin(), told.end());
-    print_terms(fitted_terms(both, untaught_terms()));
+    print_terms(fitted_terms(both, unfitted_terms()));
     return 0;
   }
   std::map<std::string, Rows> tables;
@@ -73,7 +73,7 @@ int run(bool fits) {
   print("all, terms of the catalogue", rows, terms);
   print("between nodes, the network's technology told", told, terms);
   std::printf("\nEach source with terms fitted to the others:\n");
-  const ErrorQuantiles errors = left_out(rows, untaught_terms());
+  const ErrorQuantiles errors = left_out(rows, unfitted_terms());
   std::printf("all: median %.1f %%, nine in ten %.1f %%\n", 100 * errors.median,
               100 * errors.nine_in_ten);
   return 0;

@@ -145,7 +145,7 @@ ErrorQuantiles error_quantiles(std::span<const MeasuredCollective> rows,
   return {quantile(0.5), quantile(0.9)};
 }
 
-CollectiveTerms untaught_terms() {
+CollectiveTerms unfitted_terms() {
   CollectiveTerms terms = bundled_collective_terms();
   terms.launch_us = 20;
   terms.filling_bytes = 4 * 1024 * 1024;

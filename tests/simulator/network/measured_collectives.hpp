@@ -51,6 +51,6 @@ CollectiveTerms fitted_terms(std::span<const MeasuredCollective> rows,
 
 // A start that has seen no measurement: the same for all links, all switches and all networks. Hops
 // inside a node are NCCL's.
-CollectiveTerms untaught_terms();
+CollectiveTerms unfitted_terms();
 
 }  // namespace foreshard::simulator

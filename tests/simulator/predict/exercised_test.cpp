@@ -33,29 +33,29 @@ TEST(Exercised, FallsWithEachDoublingOfNodes) {
   EXPECT_NEAR(exercised_share(step, {seen(16, step.kernels)}), 0.9, 1e-12);
 }
 
-TEST(Exercised, WhatWasLearntComesBackWhereNothingIsCommon) {
+TEST(Exercised, WhatWasExplainedComesBackWhereNothingIsCommon) {
   DeviceRates rates;
   const auto product = static_cast<std::size_t>(Rate::product);
-  rates.factors.learnt[product][product] = 0.04;
+  rates.factors.explained[product][product] = 0.04;
   rates.observed = {seen(1, {{"product bf16", 1}})};
-  const auto doubt_of = [&](const Exercise& step) {
-    StepDoubt doubt;
-    doubt.rates[product] = 0.5;
-    doubt.left_out.quantile = 1;
-    add_unexercised(step, rates, doubt);
-    return doubt;
+  const auto uncertainty_of = [&](const Exercise& step) {
+    StepUncertainty uncertainty;
+    uncertainty.rates[product] = 0.5;
+    uncertainty.left_out.quantile = 1;
+    add_unexercised(step, rates, uncertainty);
+    return uncertainty;
   };
   const double most = held_out_spread(CostWay::catalogue).quantile;
-  EXPECT_NEAR(doubt_of({1, {{"product fp8", 1}}}).unexercised, 0.1, 1e-12);
-  EXPECT_NEAR(doubt_of({1, {{"product fp8", 1}}}).left_out.quantile, most, 1e-12);
-  EXPECT_EQ(doubt_of({1, {{"product bf16", 1}}}).unexercised, 0);
-  EXPECT_EQ(doubt_of({1, {{"product bf16", 1}}}).left_out.quantile, 1);
-  const StepDoubt some = doubt_of({1, {{"product bf16", 0.6}, {"host", 0.4}}});
+  EXPECT_NEAR(uncertainty_of({1, {{"product fp8", 1}}}).unexercised, 0.1, 1e-12);
+  EXPECT_NEAR(uncertainty_of({1, {{"product fp8", 1}}}).left_out.quantile, most, 1e-12);
+  EXPECT_EQ(uncertainty_of({1, {{"product bf16", 1}}}).unexercised, 0);
+  EXPECT_EQ(uncertainty_of({1, {{"product bf16", 1}}}).left_out.quantile, 1);
+  const StepUncertainty some = uncertainty_of({1, {{"product bf16", 0.6}, {"host", 0.4}}});
   EXPECT_NEAR(some.unexercised, std::sqrt(0.01 * (1 - 0.36)), 1e-12);
   EXPECT_NEAR(some.left_out.quantile, 1 + 0.64 * (most - 1), 1e-12);
   // Files of earlier versions do not say.
   rates.observed = {seen(0, {})};
-  EXPECT_EQ(doubt_of({1, {{"product fp8", 1}}}).unexercised, 0);
+  EXPECT_EQ(uncertainty_of({1, {{"product fp8", 1}}}).unexercised, 0);
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ Prediction with_basis(const Job& job, const CostTable* costs = nullptr) {
 }
 
 double variances(const TimeBasis& basis) {
-  return std::accumulate(basis.doubts.begin(), basis.doubts.end(), 0.0,
-                         [](double sum, const DoubtPart& part) { return sum + part.variance; });
+  return std::accumulate(
+      basis.components.begin(), basis.components.end(), 0.0,
+      [](double sum, const UncertaintyComponent& part) { return sum + part.variance; });
 }
 
 CostTable observed(const RateFactors& factors) {
@@ -48,9 +49,9 @@ CostTable observed(const RateFactors& factors) {
 }
 
 TEST(TimeBasis, VariancesAddUpToTheBand) {
-  RateFactors taught = prior_factors(kernel_rates(*load_machine("h100-sxm")));
-  taught.covariance[0][2] = taught.covariance[2][0] = -0.001;  // limits are no longer independent
-  const CostTable table = observed(taught);
+  RateFactors fitted = prior_factors(kernel_rates(*load_machine("h100-sxm")));
+  fitted.covariance[0][2] = fitted.covariance[2][0] = -0.001;  // limits are no longer independent
+  const CostTable table = observed(fitted);
   for (const CostTable* costs : {static_cast<const CostTable*>(nullptr), &table}) {
     for (const int ranks : {1, 8}) {
       for (const auto operators : {OperatorSetName::foreshard, OperatorSetName::pytorch_eager}) {
@@ -59,8 +60,8 @@ TEST(TimeBasis, VariancesAddUpToTheBand) {
         EXPECT_NEAR(basis.quantile * std::sqrt(variances(basis)), basis.half_width, 1e-9);
         EXPECT_NEAR(basis.half_width, log_width(p), 1e-6);
         const auto has = [&](const char* name) {
-          return std::any_of(basis.doubts.begin(), basis.doubts.end(),
-                             [&](const DoubtPart& part) { return part.name == name; });
+          return std::any_of(basis.components.begin(), basis.components.end(),
+                             [&](const UncertaintyComponent& part) { return part.name == name; });
         };
         EXPECT_EQ(has("(slowest rank)"), ranks > 1);
         EXPECT_TRUE(has("product") && has("memory") && has("(left out)"));
@@ -75,11 +76,11 @@ TEST(TimeBasis, TheShareOfEachLimitIsWhatMovingItDoes) {
   const RateSensitivity sensitivity =
       rate_sensitivity(large, h100(), prior_factors(kernel_rates(*load_machine("h100-sxm"))));
   for (std::size_t r = 0; r < kRates; ++r) {
-    EXPECT_NEAR(p.doubt.rates[r], sensitivity.gradient[r], 0.05) << kRateNames[r];
+    EXPECT_NEAR(p.uncertainty.rates[r], sensitivity.gradient[r], 0.05) << kRateNames[r];
   }
   // Kernels of so little work wait for the host.
   const Prediction small = with_basis(small_job(OperatorSetName::pytorch_eager, 1, 1));
-  EXPECT_GT(small.doubt.rates[static_cast<std::size_t>(Rate::host)], 0.5);
+  EXPECT_GT(small.uncertainty.rates[static_cast<std::size_t>(Rate::host)], 0.5);
 }
 
 TEST(TimeBasis, OperatorsAreAllOfTheStepsWork) {

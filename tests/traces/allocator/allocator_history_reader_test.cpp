@@ -155,7 +155,7 @@ TEST(AllocatorHistoryReader, TakesNothingElseForAHeader) {
   const std::pair<std::string, std::string> cases[] = {
       {"{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"X\"}]}", "JSON from PyTorch's profiler"},
       {"{\"hidden_size\":16}", "a model config"},
-      {"{}", "expected an allocator event list"},
+      {"{}", "expected an allocation history"},
       {"{\n", "is JSON, but not on one line"},
       {"{\"settings\":{},\"initial_segment\":[]}", "initial_segment: is not a key"},
   };

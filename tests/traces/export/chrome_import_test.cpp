@@ -130,6 +130,18 @@ TEST(ChromeImport, ATraceIsReadByItsContent) {
   EXPECT_FALSE(read_trace(folder.path("absent")));
 }
 
+TEST(ChromeImport, DroppedRangesWereNamedLosses) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("a.json"), key = "\"dropped_ranges\":";
+  ASSERT_TRUE(export_chrome(sample_trace(), path));
+  std::string text = read_file(path);
+  ASSERT_NE(text.find(key), text.npos);
+  write_file(path, text.replace(text.find(key), key.size(), "\"losses\":"));
+  const auto back = read_chrome(path);
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(difference(sample_trace(), *back), "");
+}
+
 TEST(ChromeImport, CutAndDamagedFilesAreSalvaged) {
   const TemporaryFolder folder;
   const std::string path = folder.path("a.json");

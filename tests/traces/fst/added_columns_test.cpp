@@ -40,10 +40,14 @@ TEST_F(AddedColumns, StepsMayLackTheirLabels) {
   EXPECT_EQ(difference_after("ALTER TABLE STEPS DROP COLUMN labelId", expected), "");
 }
 
-TEST_F(AddedColumns, ATraceWithoutTheTableOfLossesHasNone) {
+TEST_F(AddedColumns, ATraceWithoutTheTableOfDroppedRangesHasNone) {
   Trace expected = sample_trace();
-  expected.losses.clear();
-  EXPECT_EQ(difference_after("DROP TABLE LOSSES", expected), "");
+  expected.dropped_ranges.clear();
+  EXPECT_EQ(difference_after("DROP TABLE DROPPED_RANGES", expected), "");
+}
+
+TEST_F(AddedColumns, DroppedRangesHadTheTableLosses) {
+  EXPECT_EQ(difference_after("DROP VIEW LOSSES; ALTER TABLE DROPPED_RANGES RENAME TO LOSSES"), "");
 }
 
 TEST_F(AddedColumns, ATraceWithoutTheTablesOfCountersHasNone) {

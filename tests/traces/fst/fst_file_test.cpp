@@ -83,7 +83,7 @@ TEST(FstFile, WritesInPartsWhatItReadsWhole) {
   writer->append(trace.steps);
   writer->drop("ring full", 1);
   writer->drop("ring full", 2);
-  writer->append(trace.losses);
+  writer->append(trace.dropped_ranges);
   writer->append(trace.counters);
   {
     const auto unfinished = read_fst(folder.path("a.fst"));  // while it is being written
@@ -122,7 +122,7 @@ TEST(FstFile, TurnsPackedRecordsIntoRows) {
   writer->append(records);
   writer->append(trace.steps);
   writer->drop("ring full", 3);
-  writer->append(trace.losses);
+  writer->append(trace.dropped_ranges);
   writer->append(trace.counters);
   ASSERT_TRUE(writer->commit(17));
   {
@@ -251,7 +251,8 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
     part.metadata["processes"] = "2";
     part.metadata["process"] = std::to_string(process);
     part.dropped.clear();
-    std::erase_if(part.losses, [&](const Loss& l) { return (l.rank == 0) != (process == 0); });
+    std::erase_if(part.dropped_ranges,
+                  [&](const DroppedRange& r) { return (r.rank == 0) != (process == 0); });
     erase_if(part.events, [&](const Event& e) { return e.lane / 2 != process; });
     erase_if(part.memory, [&](const MemoryEvent& e) { return e.rank != process; });
     std::erase_if(part.steps, [&](const Step& s) { return s.rank != process; });
@@ -274,9 +275,9 @@ TEST(FstFile, MergesThePartsOfSeveralProcesses) {
       s.start_ns -= later;
       s.end_ns -= later;
     }
-    for (Loss& l : part.losses) {
-      l.start_ns -= later;
-      l.end_ns -= later;
+    for (DroppedRange& r : part.dropped_ranges) {
+      r.start_ns -= later;
+      r.end_ns -= later;
     }
     for (Counter& c : part.counters) {
       for (CounterSample& sample : c.samples) sample.time_ns -= later;

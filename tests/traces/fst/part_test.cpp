@@ -46,7 +46,8 @@ TEST_F(Part, HasTheEventsOfItsStepsAlone) {
   EXPECT_EQ(part->steps.size(), expected.steps.size());
   EXPECT_TRUE(part->complete);
   EXPECT_EQ(part->dropped, whole.dropped);
-  EXPECT_EQ(part->losses, (std::vector<Loss>{whole.losses.back()}));  // that of its steps
+  EXPECT_EQ(part->dropped_ranges,
+            (std::vector<DroppedRange>{whole.dropped_ranges.back()}));  // that of its steps
 }
 
 // At each moment of the part the levels are those of the whole.

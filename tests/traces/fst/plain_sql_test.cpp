@@ -48,6 +48,12 @@ class PlainSql : public testing::Test {
   sqlite3* database_ = nullptr;
 };
 
+TEST_F(PlainSql, DroppedRangesHaveTheirFormerNameToo) {
+  const char* rows = "0|0|1200000|1300000|2;-1|1|2000000|2000000|1";
+  EXPECT_EQ(query("SELECT * FROM DROPPED_RANGES"), rows);
+  EXPECT_EQ(query("SELECT * FROM LOSSES"), rows);
+}
+
 TEST_F(PlainSql, EventsAreSpeltOut) {
   // 3 steps x 2 ranks; the kernel runs 700,000 - 100 ns.
   EXPECT_EQ(query("SELECT kind, name, unit, count(*), max(duration) FROM EVENTS "

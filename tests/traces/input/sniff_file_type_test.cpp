@@ -18,7 +18,7 @@ const std::pair<std::string, std::string> kFiles[] = {
      "\"[pytorch|profiler|execution_trace|thread]\"}]}",
      "a PyTorch execution trace"},
     {"{\"format\":\"foreshard-costs\"", "written by foreshard fit"},
-    {"{\"device\": 0, \"settings\": {}}\n", "an allocator event list"},
+    {"{\"device\": 0, \"settings\": {}}\n", "an allocation history"},
     {"{\"a\": 1}", "is JSON"},
     {"[1, 2]", "is JSON"},
     {"[[true]]", "is JSON"},

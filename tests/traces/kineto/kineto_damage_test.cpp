@@ -117,7 +117,7 @@ TEST(KinetoDamage, MissingInstantsOfTheAllocatorAreMadeUpFor) {
   EXPECT_EQ(levels, (std::map<std::int64_t, std::int64_t>{{0, 100}, {1000, 450}, {2000, 20}}));
   EXPECT_EQ(trace.dropped.at("missing [memory] events (lower bound)"), 2);
   // They are missing between the first instant and the last one.
-  EXPECT_EQ(trace.losses, (std::vector<Loss>{{0, true, 0, 2000, 2}}));
+  EXPECT_EQ(trace.dropped_ranges, (std::vector<DroppedRange>{{0, true, 0, 2000, 2}}));
 }
 
 // Looking for ends that are not there must not take longer the more of them there are.

@@ -144,7 +144,7 @@ TEST_F(Nsys, TodaysSchema) {
   EXPECT_EQ(trace->memory[1].bytes, 2097152);
   const std::map<std::string, std::int64_t> dropped{
       {"NVTX events of unknown types", 1},
-      {"losses reported by Nsight Systems (see diagnostics)", 2},
+      {"dropped records that Nsight Systems reports (see diagnostics)", 2},
       {"unclosed ranges, ended with the recording", 1},
       {"rows of unsupported table SCHED_EVENTS", 2}};
   EXPECT_EQ(trace->dropped, dropped);
@@ -157,7 +157,7 @@ TEST_F(Nsys, TodaysSchema) {
             "error: Some events were lost.\n"
             "warning: 7 CUDA events were dropped: buffers were full.\n");
   // What was reported before the first event is not told of a moment of the trace.
-  EXPECT_EQ(trace->losses, (std::vector<Loss>{{kNone, false, 510, 510, 1}}));
+  EXPECT_EQ(trace->dropped_ranges, (std::vector<DroppedRange>{{kNone, false, 510, 510, 1}}));
   EXPECT_TRUE(trace->complete);
   EXPECT_EQ(trace->complete_until_ns, 900);
 }

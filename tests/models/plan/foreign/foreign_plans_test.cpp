@@ -286,7 +286,7 @@ TEST(AnyPlan, ResolvesWhatOnlyTheNumberOfRanksCanSay) {
   const auto other = parse_any_plan("distributed_type: FSDP\nnum_processes: 4\n", "f", 8);
   EXPECT_EQ(conversion_warnings(*other),
             (std::vector<std::string>{"f: not carried over: num_processes = 4: names 4 ranks; the "
-                                      "answer is that of 8, as was asked"}));
+                                      "result is that of 8, as requested"}));
 }
 
 TEST(AnyPlan, ReadsTomlAsPeopleWriteIt) {

@@ -1,4 +1,4 @@
-#include "simulator/fit/narrowing.hpp"
+#include "simulator/fit/recommended_measurement.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "models/hardware/kernel_rates.hpp"
 #include "simulator/fit/fit_band.hpp"
+#include "simulator/fit/fitted_factors.hpp"
 #include "simulator/fit/observed_runs.hpp"
-#include "simulator/fit/taught_factors.hpp"
 #include "simulator/predict/exercised.hpp"
 #include "simulator/predict/rate_sensitivity.hpp"
 
@@ -16,8 +16,9 @@ namespace foreshard::simulator {
 namespace {
 
 // The run itself, of which somebody reads the throughput; nothing where that is known already.
-std::optional<Narrowing> by_observed_run(const Job& job, const Machine& machine,
-                                         const CostTable* costs, const Prediction& prediction) {
+std::optional<RecommendedMeasurement> by_observed_run(const Job& job, const Machine& machine,
+                                                      const CostTable* costs,
+                                                      const Prediction& prediction) {
   const KernelRates& catalogue = kernel_rates(machine);
   RateFactors factors = prior_factors(catalogue);
   std::vector<ObservedStep> observed;
@@ -37,53 +38,55 @@ std::optional<Narrowing> by_observed_run(const Job& job, const Machine& machine,
   unsurprising.gradient = rate_sensitivity(job, machine, factors).gradient;
   unsurprising.log_ratio = std::inner_product(
       unsurprising.gradient.begin(), unsurprising.gradient.end(), factors.logarithm.begin(), 0.0);
-  factors = taught_factors(catalogue, observations_of(observed));
-  StepDoubt after = prediction.doubt;
+  factors = fitted_factors(catalogue, observations_of(observed));
+  StepUncertainty after = prediction.uncertainty;
   after.left_out = held_out_spread(CostWay::observed);
   after.unexercised = 0;
-  return Narrowing{costs != nullptr
-                       ? "the throughput of this run beside those that were observed "
+  return RecommendedMeasurement{
+      costs != nullptr ? "the throughput of this run, added to those observed "
                          "(foreshard fit --observed)"
                        : "the throughput of one run of this plan on this machine (foreshard fit "
                          "--observed)",
-                   half_width(after, &factors)};
+      half_width(after, &factors)};
 }
 
 // A recording of the plan: all of its costs are measured then. `factors`: of the limits that it rests on
 // all the same, or nullptr.
-Narrowing by_recording(const StepDoubt& doubt, const RateFactors* factors) {
-  StepDoubt after = doubt;
+RecommendedMeasurement by_recording(const StepUncertainty& uncertainty,
+                                    const RateFactors* factors) {
+  StepUncertainty after = uncertainty;
   after.operators = {};
   return {"a recording of this plan on this machine (foreshard fit)", half_width(after, factors)};
 }
 
 // Of the machine at hand, of which nothing is known.
-Narrowing by_calibration() {
+RecommendedMeasurement by_calibration() {
   return {"costs of this machine (foreshard calibrate)", band_of(CostTable()).half_width};
 }
 
 }  // namespace
 
-std::optional<Narrowing> find_narrowing(const Job& job, const PredictionOptions& options,
-                                        const Prediction& prediction) {
-  const StepDoubt& doubt = prediction.doubt;
+std::optional<RecommendedMeasurement> recommend_measurement(const Job& job,
+                                                            const PredictionOptions& options,
+                                                            const Prediction& prediction) {
+  const StepUncertainty& uncertainty = prediction.uncertainty;
   const double present = std::log(static_cast<double>(prediction.step_time_high.count()) /
                                   static_cast<double>(prediction.step_time.count()));
-  const bool rests_on_rates =
-      std::any_of(doubt.rates.begin(), doubt.rates.end(), [](double share) { return share > 0; });
-  std::optional<Narrowing> best;
+  const bool rests_on_rates = std::any_of(uncertainty.rates.begin(), uncertainty.rates.end(),
+                                          [](double share) { return share > 0; });
+  std::optional<RecommendedMeasurement> best;
   if (rests_on_rates) {
     const Machine* machine = options.machine;
     if (machine == nullptr && job.machine) machine = &*job.machine;
     if (machine == nullptr) return {};
     if (options.costs != nullptr && !options.costs->regimes.empty()) {
       const RateFactors factors = prior_factors(kernel_rates(*machine));
-      best = by_recording(doubt, &factors);
+      best = by_recording(uncertainty, &factors);
     } else {
       best = by_observed_run(job, *machine, options.costs, prediction);
     }
   } else {
-    best = options.costs != nullptr ? by_recording(doubt, nullptr) : by_calibration();
+    best = options.costs != nullptr ? by_recording(uncertainty, nullptr) : by_calibration();
   }
   constexpr double kWorthwhile = 0.001;
   if (!best || best->half_width > present - kWorthwhile) return {};

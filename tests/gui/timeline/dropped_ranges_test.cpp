@@ -1,15 +1,15 @@
-// Losses of known time: hatched in the lanes of the rank that lost, in the minimap and, of the
+// Ranges of dropped records: hatched in the lanes of their rank, in the minimap and, of the
 // allocator's records, over the memory; and nowhere else.
 #include "tests/gui/timeline/shown_timeline.hpp"
 
 namespace foreshard::gui {
 namespace {
 
-class Losses : public ShownTimeline {
+class DroppedRanges : public ShownTimeline {
  protected:
-  QImage with(std::vector<traces::Loss> losses) {
+  QImage with(std::vector<traces::DroppedRange> ranges) {
     traces::Trace trace = small_run();
-    trace.losses = std::move(losses);
+    trace.dropped_ranges = std::move(ranges);
     session_.replace(0,
                      make_document(std::move(trace), Source::measured, QStringLiteral("run"), {}));
     settle();
@@ -29,7 +29,7 @@ class Losses : public ShownTimeline {
   }
 };
 
-TEST_F(Losses, AreHatchedFromTheirStartToTheirEnd) {
+TEST_F(DroppedRanges, AreHatchedFromTheirStartToTheirEnd) {
   const QImage whole = with({});
   const QImage lost = with({{0, false, us(910), us(950), 3}});
   const QString compute = QStringLiteral("Compute");
@@ -40,22 +40,22 @@ TEST_F(Losses, AreHatchedFromTheirStartToTheirEnd) {
   EXPECT_NE(whole.copy(map), lost.copy(map));
 }
 
-TEST_F(Losses, OfAnotherRankAreNotItsOwn) {
+TEST_F(DroppedRanges, OfAnotherRankAreNotItsOwn) {
   const QRect compute = stretch(QStringLiteral("Compute"), 900, 990);
   EXPECT_EQ(with({}).copy(compute), with({{3, false, us(910), us(950), 3}}).copy(compute));
 }
 
-TEST_F(Losses, AMomentIsAtLeastTwoPixelsWide) {
+TEST_F(DroppedRanges, AMomentIsAtLeastTwoPixelsWide) {
   const QRect compute = stretch(QStringLiteral("Compute"), 900, 990);
   EXPECT_NE(with({}).copy(compute),
             with({{traces::kNone, false, us(940), us(940), 1}}).copy(compute));
 }
 
-TEST_F(Losses, OfMemoryAreHatchedOverItInTimeOfTheHost) {
-  const std::vector<traces::Loss> losses = {{0, true, us(300), us(400), 3}};
+TEST_F(DroppedRanges, OfMemoryAreHatchedOverItInTimeOfTheHost) {
+  const std::vector<traces::DroppedRange> ranges = {{0, true, us(300), us(400), 3}};
   const QRect memory = canvas().memory_box().toRect();
   const QRect compute = stretch(QStringLiteral("Compute"), 300, 400);
-  const QImage whole = with({}), lost = with(losses);
+  const QImage whole = with({}), lost = with(ranges);
   EXPECT_EQ(whole.copy(memory), lost.copy(memory)) << "kernels' time is another clock";
   EXPECT_EQ(whole.copy(compute), lost.copy(compute));
   key(Qt::Key_T);

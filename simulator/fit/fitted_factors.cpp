@@ -1,4 +1,4 @@
-#include "simulator/fit/taught_factors.hpp"
+#include "simulator/fit/fitted_factors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +64,7 @@ std::vector<RateObservation> observations_of(const std::vector<ObservedStep>& st
   return observations;
 }
 
-RateFactors taught_factors(const KernelRates& rates,
+RateFactors fitted_factors(const KernelRates& rates,
                            const std::vector<RateObservation>& observations) {
   RateFactors factors = prior_factors(rates);
   const double unverified = rates.unverified.value * rates.unverified.value / 2;
@@ -89,7 +89,7 @@ RateFactors taught_factors(const KernelRates& rates,
   const Eigen::Matrix<double, kOwn, 1> mean = sums * belief.mean;
   const Eigen::Matrix<double, kOwn, kOwn> covariance = sums * belief.covariance * sums.transpose();
   const StateMatrix prior = variances.asDiagonal();
-  const Eigen::Matrix<double, kOwn, kOwn> learnt =
+  const Eigen::Matrix<double, kOwn, kOwn> explained =
       sums * (prior - belief.covariance) * sums.transpose();
   for (std::size_t i = 0; i < kRates; ++i) {
     const auto row = static_cast<Eigen::Index>(i);
@@ -97,7 +97,7 @@ RateFactors taught_factors(const KernelRates& rates,
     for (std::size_t j = 0; j < kRates; ++j) {
       const auto column = static_cast<Eigen::Index>(j);
       factors.covariance[i][j] = covariance(row, column);
-      factors.learnt[i][j] = learnt(row, column);
+      factors.explained[i][j] = explained(row, column);
     }
   }
   return factors;

@@ -1,5 +1,5 @@
 // What --explain promises of a measurement is what happens once it is made.
-#include "simulator/fit/narrowing.hpp"
+#include "simulator/fit/recommended_measurement.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ PredictionOptions on_h100(const CostTable* costs = nullptr) {
 }
 
 // Runs as they were predicted, one after the other; the first once more says nothing new.
-TEST(Narrowing, AnObservedRunDoesWhatWasPromisedOfIt) {
+TEST(RecommendedMeasurement, AnObservedRunDoesWhatWasPromisedOfIt) {
   CostTable table;
   table.machine_name = h100().name;
   table.is_accelerator = true;
@@ -37,18 +37,18 @@ TEST(Narrowing, AnObservedRunDoesWhatWasPromisedOfIt) {
     const Job job = trained_job(ranks);
     const PredictionOptions options = on_h100(table.rates ? &table : nullptr);
     const Prediction before = predict(job, options);
-    const auto promised = find_narrowing(job, options, before);
+    const auto promised = recommend_measurement(job, options, before);
     ASSERT_TRUE(promised) << ranks;
     EXPECT_LT(promised->half_width, log_width(before));
     runs.push_back({"plan.toml", job, before.step_time});
     table.rates = fit_observed(runs, h100(), "h100-sxm").value();
     const Prediction after = predict(job, on_h100(&table));
     EXPECT_NEAR(log_width(after), promised->half_width, 2e-3) << ranks;
-    EXPECT_FALSE(find_narrowing(job, on_h100(&table), after)) << ranks;
+    EXPECT_FALSE(recommend_measurement(job, on_h100(&table), after)) << ranks;
   }
 }
 
-TEST(Narrowing, ARecordingLeavesWhatNoCostExplains) {
+TEST(RecommendedMeasurement, ARecordingLeavesWhatNoCostExplains) {
   const Job job = make_job(tests::small_llama({128, 256, 2, 4, 2, 512}), Plan(), "plan", 1).value();
   CostTable table;
   table.machine_name = "a processor";
@@ -58,7 +58,7 @@ TEST(Narrowing, ARecordingLeavesWhatNoCostExplains) {
   PredictionOptions options;
   options.costs = &table;
   const Prediction before = predict(job, options);  // nothing was measured: all is estimated
-  const auto promised = find_narrowing(job, options, before);
+  const auto promised = recommend_measurement(job, options, before);
   ASSERT_TRUE(promised);
   EXPECT_NEAR(promised->half_width, 0.08, 1e-9);
   EXPECT_GT(log_width(before), 0.2);

@@ -1,6 +1,6 @@
 // What observations teach, against generalised least squares over all of them at once, and what they
 // leave alone.
-#include "simulator/fit/taught_factors.hpp"
+#include "simulator/fit/fitted_factors.hpp"
 
 #include <cmath>
 
@@ -23,7 +23,7 @@ KernelRates hopper() {
 
 // Where no run surprises, the common factor is as wide as it was: the textbook's posterior, of sums of
 // own factors and the common one, from observations whose errors are correlated.
-RC_GTEST_PROP(TaughtFactors, AreThoseOfGeneralisedLeastSquares, ()) {
+RC_GTEST_PROP(FittedFactors, AreThoseOfGeneralisedLeastSquares, ()) {
   std::vector<RateObservation> observations;
   const auto count = static_cast<Eigen::Index>(*rc::gen::inRange(1, 6));
   Eigen::MatrixXd g(count, kSize);
@@ -49,12 +49,12 @@ RC_GTEST_PROP(TaughtFactors, AreThoseOfGeneralisedLeastSquares, ()) {
   const Square after = (before.inverse() + g.transpose() * noise.inverse() * g).inverse();
   const Vector mean = after * g.transpose() * noise.inverse() * y;
 
-  const RateFactors taught = taught_factors(hopper(), observations);
+  const RateFactors fitted = fitted_factors(hopper(), observations);
   for (Eigen::Index i = 0; i < kSize; ++i) {
     const auto row = static_cast<std::size_t>(i);
-    RC_ASSERT(std::abs(taught.logarithm[row] - mean(i)) < 1e-8);
+    RC_ASSERT(std::abs(fitted.logarithm[row] - mean(i)) < 1e-8);
     for (Eigen::Index j = 0; j < kSize; ++j) {
-      RC_ASSERT(std::abs(taught.covariance[row][static_cast<std::size_t>(j)] - after(i, j)) < 1e-8);
+      RC_ASSERT(std::abs(fitted.covariance[row][static_cast<std::size_t>(j)] - after(i, j)) < 1e-8);
     }
   }
 }
@@ -75,40 +75,40 @@ double said_of(const RateObservation& one, const RateFactors& factors) {
 
 // A cluster 20, 40 or 60 % slower than the catalogue is a slow one; that its runs were misread is less
 // likely the further they are off.
-TEST(TaughtFactors, ARunFarFromThePredictionIsBelieved) {
+TEST(FittedFactors, ARunFarFromThePredictionIsBelieved) {
   for (const double speed : {0.8, 0.6, 0.4}) {
     const RateObservation one = of_products(-std::log(speed));
-    const double found = said_of(one, taught_factors(hopper(), {one}));
+    const double found = said_of(one, fitted_factors(hopper(), {one}));
     EXPECT_NEAR(std::exp(-found), speed, 0.02) << speed;
   }
 }
 
-TEST(TaughtFactors, WhatAllLimitsHaveInCommonIsHalfOfWhatANewPartIsOffBy) {
+TEST(FittedFactors, WhatAllLimitsHaveInCommonIsHalfOfWhatANewPartIsOffBy) {
   // One limit that no run used, on a part that was compared and on one that was not.
   for (const char* machine : {"h100-sxm", "l40s"}) {
     const KernelRates rates = kernel_rates(*load_machine(machine));
-    const RateFactors taught = taught_factors(rates, {of_products(0.1), of_products(0.1)});
-    const double moved = taught.logarithm[static_cast<std::size_t>(Rate::network)];
+    const RateFactors fitted = fitted_factors(rates, {of_products(0.1), of_products(0.1)});
+    const double moved = fitted.logarithm[static_cast<std::size_t>(Rate::network)];
     EXPECT_GT(moved, 0) << machine;
     EXPECT_LT(moved, 0.09) << machine;
-    EXPECT_GE(taught.deviation(Rate::network),
+    EXPECT_GE(fitted.deviation(Rate::network),
               std::hypot(prior_factors(rates).deviation(Rate::network),
                          rates.unverified.value / std::sqrt(2.0)))
         << machine;
-    EXPECT_GE(taught.learnt[0][0] + taught.covariance[0][0],
-              taught_factors(rates, {}).covariance[0][0] - 1e-9);
+    EXPECT_GE(fitted.explained[0][0] + fitted.covariance[0][0],
+              fitted_factors(rates, {}).covariance[0][0] - 1e-9);
   }
 }
 
-TEST(TaughtFactors, ManyRunsByOneHandLeaveItsError) {
+TEST(FittedFactors, ManyRunsByOneHandLeaveItsError) {
   const std::vector<RateObservation> many(100, of_products(0));
-  const RateFactors taught = taught_factors(hopper(), many);
-  const double deviation = taught.error(many.front().gradient);
+  const RateFactors fitted = fitted_factors(hopper(), many);
+  const double deviation = fitted.error(many.front().gradient);
   EXPECT_GT(deviation, 0.8 * kHandDeviation);
-  EXPECT_LT(deviation, taught_factors(hopper(), {many.front()}).error(many.front().gradient));
+  EXPECT_LT(deviation, fitted_factors(hopper(), {many.front()}).error(many.front().gradient));
 }
 
-TEST(TaughtFactors, FiguresOfOneQuestionAreOneObservation) {
+TEST(FittedFactors, FiguresOfOneQuestionAreOneObservation) {
   ObservedStep step;
   step.question = "a";
   step.log_ratio = 0.1;

@@ -1,4 +1,4 @@
-// What observed runs teach of the factors on a machine's rates.
+// Factors on a machine's rates, fitted to observed runs.
 //
 // Each run says of the logarithm of its step's time, relative to the catalogue's:
 //
@@ -40,7 +40,7 @@ struct RateObservation {
 // Of each question one, whose figures are averaged: run again, it has the same error of the simulation.
 std::vector<RateObservation> observations_of(const std::vector<ObservedStep>& steps);
 
-RateFactors taught_factors(const KernelRates& rates,
+RateFactors fitted_factors(const KernelRates& rates,
                            const std::vector<RateObservation>& observations);
 
 }  // namespace foreshard::simulator
