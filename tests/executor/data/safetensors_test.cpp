@@ -10,7 +10,6 @@
 
 #include "executor/data/safetensors_writer.hpp"
 #include "models/base/float_formats.hpp"
-#include "tests/outside_data.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
@@ -297,10 +296,8 @@ TEST(Safetensors, ReadsWhatHuggingFaceWrites) {
 }
 
 TEST(Safetensors, ReadsHuggingFaceFiles) {
-  const std::string path =
-      tests::outside_data("reference/pytorch/training/llama-tiny/model.safetensors").string();
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << tests::missing(path);
-  const auto reader = SafetensorsReader::open(path);
+  const auto reader = SafetensorsReader::open(
+      FORESHARD_SOURCE_DIR "/tests/evidence/training/llama-tiny/model.safetensors");
   ASSERT_TRUE(reader) << reader.error().text();
   std::int64_t elements = 0;
   for (const auto& tensor : reader->tensors()) elements += tensor.elements;

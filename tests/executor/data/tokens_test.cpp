@@ -9,7 +9,6 @@
 
 #include "executor/data/npy.hpp"
 #include "executor/data/shipped_text.hpp"
-#include "tests/outside_data.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace foreshard::executor {
@@ -498,9 +497,7 @@ TEST(Tokens, ReadsWhatNumPyWrites) {
 }
 
 TEST(Tokens, ReadsTheReferenceTokens) {
-  const std::string path =
-      tests::outside_data("reference/pytorch/training/data/GPL-3.npy").string();
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << tests::missing(path);
+  const std::string path = FORESHARD_SOURCE_DIR "/tests/evidence/training/gpl-3.npy";
   const auto data = TokenData::open(path, 259, 64);
   ASSERT_TRUE(data) << data.error().text();
   EXPECT_EQ(data->tokens(), 35149);
