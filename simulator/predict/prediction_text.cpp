@@ -43,11 +43,13 @@ std::string prediction_text(const Job& job, const Prediction& p, bool in_full) {
   std::string text = question_text(job);
   const auto& top = p.ranks_memory[static_cast<std::size_t>(p.peak.rank)];
   if (p.fits) {
-    text += formatted("%s on %s fits: %s allocated, %s reserved at the peak of rank %d (%s%s%s).\n",
-                      job.model.name.c_str(), plural(job.ranks, "rank").c_str(),
-                      binary_bytes(top.peaks.allocated).c_str(),
-                      binary_bytes(top.peaks.reserved).c_str(), p.peak.rank, p.peak.phase.c_str(),
-                      p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
+    const std::string limit = p.capacity ? " of " + binary_bytes(*p.capacity) : "";
+    text +=
+        formatted("%s on %s fits: %s allocated, %s reserved%s at the peak of rank %d (%s%s%s).\n",
+                  job.model.name.c_str(), plural(job.ranks, "rank").c_str(),
+                  binary_bytes(top.peaks.allocated).c_str(),
+                  binary_bytes(top.peaks.reserved).c_str(), limit.c_str(), p.peak.rank,
+                  p.peak.phase.c_str(), p.peak.unit.empty() ? "" : ", ", p.peak.unit.c_str());
   } else {
     text += formatted(
         "%s on %s does not fit: in step %lld rank %d cannot allocate %s for %s (%s%s%s)\n"
