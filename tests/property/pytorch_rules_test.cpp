@@ -78,7 +78,7 @@ TEST(PyTorchRules, RandomPlansAskForTheSameMemory) {
     GTEST_SKIP() << "needs python3 to run it";
   tests::JobDrawer drawer(20261122);
   int compared = 0;
-  for (int left = tests::draws(150); left > 0; left -= kBatch) {
+  for (int left = tests::draws(60); left > 0; left -= kBatch) {
     std::vector<json> cases;
     for (int n = 0; n < std::min(left, kBatch); ++n) {
       cases.push_back(tests::random_pytorch_case(drawer));

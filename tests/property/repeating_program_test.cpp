@@ -55,7 +55,7 @@ TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStep) {
 
 TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStepOfPyTorch) {
   int repeating = 0;
-  for (int draw = 0; draw < tests::draws(600) && !HasFailure(); ++draw) {
+  for (int draw = 0; draw < tests::draws(200) && !HasFailure(); ++draw) {
     tests::JobDrawer drawer(90'000 + static_cast<std::uint64_t>(draw));
     const auto job = tests::accumulating_pytorch_job(drawer);
     if (!job) continue;
@@ -64,7 +64,7 @@ TEST(Repetition, UnrolledIsWhatIsLoweredMicroStepByMicroStepOfPyTorch) {
     repeating += repeated.programs[2].repetition.more > 0 ? 1 : 0;
     expect_equal(unrolled(repeated), lower(*job, 0));
   }
-  EXPECT_GT(repeating, tests::draws(600) / 20);
+  EXPECT_GT(repeating, tests::draws(200) / 20);
 }
 
 // Of other units, operators and names, and longer or shorter.
