@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/foreshard)
 install(TARGETS foreshard_api_allocator foreshard_api_traces foreshard_api_predict EXPORT foreshard-targets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev OPTIONAL
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 install(EXPORT foreshard-targets NAMESPACE foreshard:: DESTINATION ${package} COMPONENT dev)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/foreshard-config-version.cmake
