@@ -38,7 +38,7 @@ TEST(NullDeviceRefusal, WantsASizeForPartsOfCommunicators) {
         device.find<int(void*, int, int, void**, void*)>("ncclCommSplit")(nullptr, 0, 0, &part,
                                                                           nullptr);
       },
-      "ncclCommSplit: nobody said how many ranks");
+      "ncclCommSplit: the number of ranks in the split is unknown");
 }
 
 TEST(NullDeviceRefusal, WantsAnEnvironmentThatItUnderstands) {
