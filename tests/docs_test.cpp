@@ -186,7 +186,9 @@ TEST(Docs, PagesAndReportsUseTheFieldsWords) {
                   << before.substr(before.size() - std::min<std::size_t>(60, before.size()))
                   << "\"; expected a word of CONTRIBUTING.md's table";
   };
-  for (const fs::path& page : pages()) check(page, prose_of(text_of(page)));
+  std::vector<fs::path> written = pages();
+  for (const std::string& folder : kFolders) written.push_back(kRoot / folder / "README.md");
+  for (const fs::path& page : written) check(page, prose_of(text_of(page)));
   for (const auto& report : fs::recursive_directory_iterator(kReports)) {
     const std::string name = report.path().filename();
     if (name == "stdout" || name == "stderr") check(report.path(), text_of(report.path()));
