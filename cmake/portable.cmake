@@ -12,6 +12,9 @@ endif()
 # Debian's g++ looks into --sysroot last, and -B and -L first.
 add_link_options(--sysroot=${FORESHARD_PORTABLE_ROOT} -B${folder}/ -L${folder} -static-libstdc++ -static-libgcc)
 
+# Nothing is looked for where it was built.
+set(CMAKE_SKIP_RPATH ON)
+
 function(foreshard_link_archive target archive)
   if(NOT EXISTS ${archive})
     message(FATAL_ERROR "${archive} is not there; a portable build contains it")
