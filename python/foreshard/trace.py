@@ -1,6 +1,7 @@
 """Traces and recordings as tables."""
 
 import builtins
+import errno
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import sqlite3
 import tempfile
 import weakref
 
+from .errors import Error, InputError
 from .program import run_program
 
 _MAGIC = b"SQLite format 3\0"
@@ -85,7 +87,8 @@ class Trace:
 
     def __init__(self, path):
         self.path = os.fspath(path)
-        builtins.open(self.path).close() if not os.path.isdir(self.path) else None
+        if not os.path.exists(self.path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
         self._database = None
 
     def __repr__(self):
@@ -143,8 +146,6 @@ class Trace:
         return draw(self.path, path=path, **options)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        from .errors import Error
-
         text = {"text/plain": repr(self)}
         try:
             return {**text, **self.picture()._repr_mimebundle_()}
@@ -154,8 +155,11 @@ class Trace:
     def _read(self, sql):
         if self._database is None:
             self._database = self._opened()
-        cursor = self._database.execute(sql)
-        return Table([column[0] for column in cursor.description], cursor.fetchall())
+        try:
+            cursor = self._database.execute(sql)
+            return Table([column[0] for column in cursor.description], cursor.fetchall())
+        except sqlite3.DatabaseError as why:
+            raise InputError(f"{self.path}: {why}; expected an undamaged trace") from why
 
     def _opened(self):
         """The trace as a database: its own file where that is a whole trace, or else one that the program writes."""
@@ -180,6 +184,8 @@ def _whole_trace(path):
     from urllib.parse import quote
 
     database = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True)
+    # Names in recordings need not be UTF-8; JSON answers repair them in the same way.
+    database.text_factory = lambda text: str(text, "utf-8", "replace")
     try:
         database.execute("PRAGMA trusted_schema = OFF")
         (identity,) = database.execute("PRAGMA application_id").fetchone()

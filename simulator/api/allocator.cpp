@@ -2,11 +2,11 @@
 
 #include <foreshard/allocator.hpp>
 
-#include "simulator/api/error.hpp"
 #include "models/allocator/allocator_settings.hpp"
 #include "models/allocator/caching_allocator.hpp"
 #include "models/allocator/virtual_segments.hpp"
 #include "models/base/assertion.hpp"
+#include "simulator/api/error.hpp"
 
 namespace foreshard::api {
 namespace {

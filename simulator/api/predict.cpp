@@ -2,8 +2,8 @@
 
 #include <foreshard/predict.hpp>
 
-#include "simulator/api/error.hpp"
 #include "models/base/json_text.hpp"
+#include "simulator/api/error.hpp"
 #include "simulator/predict/asked_job.hpp"
 #include "simulator/predict/prediction_report.hpp"
 #include "simulator/predict/remedies.hpp"

@@ -169,6 +169,21 @@ class Traces(Folder):
         self.assertEqual(run.read_bytes(), before)
         self.assertEqual(os.listdir(self.folder), [run.name])
 
+    def test_names_that_are_not_utf_8_are_repaired(self):
+        run = self.sample()
+        with contextlib.closing(sqlite3.connect(run)) as database:
+            database.execute("UPDATE StringIds SET value = CAST(x'6dff' AS TEXT) WHERE value = 'matmul'")
+            database.commit()
+        self.assertIn("m\ufffd", foreshard.open(run).events.column("name"))
+
+    def test_a_damaged_trace_is_an_input_error(self):
+        run = self.sample()
+        whole = run.read_bytes()
+        run.write_bytes(whole[: len(whole) // 2])
+        with self.assertRaisesRegex(foreshard.InputError, "run.fst"):
+            foreshard.open(run).events
+            foreshard.open(run).memory_events
+
     def test_queries_are_the_programs(self):
         run = self.sample()
         for query in ("operators", "SELECT count(*) AS n, max(\"end\") FROM EVENTS"):
