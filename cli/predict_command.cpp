@@ -146,7 +146,8 @@ void Predict::add_to(Options& options) {
   question_.add_device_to(options);
   attention_.add_to(options);
   question_.add_costs_to(options);
-  options.whole_number("--steps", steps_, {1, 100'000}, {"STEPS", "simulate steps 1 to STEPS"});
+  options.whole_number("--steps", steps_, {1, kMostAskedSteps},
+                       {"STEPS", "simulate steps 1 to STEPS"});
   options.size("--device-memory", device_memory_,
                {"SIZE", "memory of one device, such as 80GiB", false, "that of the machine"});
   options.number("--storage-bandwidth", storage_gb_s_, kMostStorage,

@@ -16,7 +16,6 @@ namespace {
 
 using simulator::SearchTarget;
 
-constexpr int kMaxRanks = 1'000'000;
 constexpr const char* kFewGpus = "8";
 
 // "8,16,64", each number once.
@@ -26,7 +25,7 @@ Result<std::vector<int>> numbers_in(const std::string& list, const char* option,
     int number = 0;
     const auto read = std::from_chars(part.data(), part.data() + part.size(), number);
     const bool is_number = read.ec == std::errc() && read.ptr == part.data() + part.size();
-    if (!is_number || number < 1 || number > kMaxRanks) {
+    if (!is_number || number < 1 || number > kMostAskedRanks) {
       return fail(
           "", option,
           "has '" + part + "'; expected numbers of " + what + " with commas, such as 8,16,64");
@@ -113,10 +112,10 @@ std::vector<SearchTargets::Size> SearchTargets::sizes_on(const Machine* machine,
     for (const int size : gpus) sizes.push_back({size, {}});
     return sizes;
   }
-  const std::int64_t most = machine == nullptr ? kMaxRanks : machine->gpus_per_node;
+  const std::int64_t most = machine == nullptr ? kMostAskedRanks : machine->gpus_per_node;
   for (const int count : nodes) {
     if (gpus_.empty() && machine != nullptr) {
-      if (count * most <= kMaxRanks) sizes.push_back({static_cast<int>(count * most), count});
+      if (count * most <= kMostAskedRanks) sizes.push_back({static_cast<int>(count * most), count});
       continue;
     }
     for (const int size : gpus) {

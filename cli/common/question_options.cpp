@@ -12,8 +12,6 @@
 namespace foreshard::cli {
 namespace {
 
-constexpr std::int64_t kMaxRanks = 1'000'000;
-
 // Of a result, or of a trace.
 Result<Asked> stored_question(const std::string& path) {
   constexpr Bytes kLargest{256 * kMiB.count};
@@ -61,9 +59,9 @@ void QuestionOptions::add_job_to(Options& options, bool may_be_stored) {
                  "transformers' Trainer, axolotl or LLaMA-Factory",
                  false, "each key's own default, see `foreshard plan --defaults`"});
   options.whole_number(
-      "--ranks", said.ranks, {1, kMaxRanks},
+      "--ranks", said.ranks, {1, kMostAskedRanks},
       {"RANKS", "number of ranks", !may_be_stored, may_be_stored ? "those of --question" : ""});
-  options.whole_number("--nodes", said.nodes, {1, kMaxRanks},
+  options.whole_number("--nodes", said.nodes, {1, kMostAskedRanks},
                        {"NODES", "number of nodes that the ranks are spread over evenly", false,
                         "as many ranks per node as the machine holds"});
   options.flag("--deterministic", said.is_deterministic,

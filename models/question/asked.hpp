@@ -17,6 +17,10 @@
 
 namespace foreshard {
 
+// What may be asked, on the command line and by other programs.
+constexpr int kMostAskedRanks = 1'000'000;  // also of nodes
+constexpr int kMostAskedSteps = 100'000;
+
 struct Asked {
   std::string model;                  // as --model takes it
   std::optional<LlamaConfig> config;  // of that model, where it is known without its file

@@ -12,8 +12,6 @@
 namespace foreshard::api {
 namespace {
 
-constexpr std::int64_t kMaxRanks = 1'000'000, kMaxSteps = 100'000;
-
 foreshard::Result<void> check_between(const char* member, std::int64_t value, std::int64_t most) {
   if (value >= 1 && value <= most) return {};
   return fail("", member,
@@ -22,9 +20,9 @@ foreshard::Result<void> check_between(const char* member, std::int64_t value, st
 
 foreshard::Result<void> check(const Question& question) {
   if (question.model.empty()) return fail("", "model", "is missing; expected a model");
-  if (auto ok = check_between("ranks", question.ranks, kMaxRanks); !ok) return ok;
-  if (auto ok = check_between("nodes", question.nodes.value_or(1), kMaxRanks); !ok) return ok;
-  if (auto ok = check_between("steps", question.steps, kMaxSteps); !ok) return ok;
+  if (auto ok = check_between("ranks", question.ranks, kMostAskedRanks); !ok) return ok;
+  if (auto ok = check_between("nodes", question.nodes.value_or(1), kMostAskedRanks); !ok) return ok;
+  if (auto ok = check_between("steps", question.steps, kMostAskedSteps); !ok) return ok;
   const std::int64_t memory = question.device_memory.value_or(1);
   if (memory < 1) {
     return fail("", "device_memory",
