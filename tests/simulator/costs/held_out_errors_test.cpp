@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <regex>
 #include <set>
+#include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "models/base/statistics.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foreshard::simulator {
 namespace {
@@ -113,6 +117,32 @@ TEST(HeldOutErrors, SoDoesThatOfObservedRuns) {
   ASSERT_GT(known.tried, 10);
   EXPECT_GE(known.inside, 0.80 * known.tried);
   EXPECT_LE(median(known.widths), median(left_out_by_source(CostWay::catalogue, true).widths));
+}
+
+// "21 of the 22 ...": how many of how many; and half the band's width in percent.
+std::string counts(const LeftOut& runs, const char* between) {
+  return std::to_string(static_cast<int>(runs.inside)) + between +
+         std::to_string(static_cast<int>(runs.tried));
+}
+std::string half_width(const LeftOut& runs) {
+  return std::to_string(std::lround(100 * median(runs.widths))) + " %";
+}
+
+TEST(HeldOutErrors, AreWhatThePageOfAccuracySays) {
+  const LeftOut known = left_out_by_source(CostWay::catalogue, true),
+                all = left_out_by_source(CostWay::catalogue, false);
+  const LeftOut observed = left_out_by_source(CostWay::observed, true);
+  const LeftOut all_observed = left_out_by_source(CostWay::observed, false);
+  const std::string page = tests::read_file(FORESHARD_SOURCE_DIR "/docs/accuracy.md");
+  EXPECT_THAT(std::regex_replace(page, std::regex("\\s+"), " "),
+              ::testing::HasSubstr(
+                  counts(known, " of the ") +
+                  " published runs whose settings are all known (median half-width " +
+                  half_width(known) + ") and " + counts(all, " of all ") + " (" + half_width(all) +
+                  "), of which most had settings to assume; after two other runs from the same "
+                  "source were observed, " +
+                  counts(observed, " of ") + " (" + half_width(observed) + ") and " +
+                  counts(all_observed, " of ") + " (" + half_width(all_observed) + ")"));
 }
 
 }  // namespace
