@@ -8,7 +8,8 @@ import gzip
 import json
 import pathlib
 import sqlite3
-import sys
+
+from prediction import parser_of
 
 UNITS = ["", "layers.0", "layers.1"]  # the first is the root
 TOKENS, HIDDEN, VOCABULARY = 1024, 512, 4096
@@ -296,7 +297,9 @@ def nsys(ranks, path):
 
 
 def main():
-    out = pathlib.Path(sys.argv[1])
+    parser = parser_of(__doc__)
+    parser.add_argument("out", metavar="OUT", type=pathlib.Path)
+    out = parser.parse_args().out
     ranks = [Rank(number) for number in range(RANKS)]
     for rank in ranks:
         for number in STEPS:

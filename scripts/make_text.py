@@ -5,6 +5,7 @@ have enough structure that a loss falls on it.
 
     scripts/make_text.py > executor/data/text/prose.txt
 """
+from prediction import parser_of
 
 SIZE = 100_000
 
@@ -111,6 +112,7 @@ class Writer:
 
 
 def main():
+    parser_of(__doc__).parse_args()
     writer, text, number = Writer(Dice(20)), "", 1
     while len(text) < SIZE:
         text += writer.chapter(number)

@@ -10,13 +10,14 @@ that sees all samples of a step. Needs torch, transformers and safetensors (made
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 import types
 
 import torch
 import transformers
 from safetensors.torch import load_file
+
+from prediction import parser_of
 
 STEPS, SEED, SAMPLES, SEQUENCE = 10, 7, 4, 32
 OPTIMIZER = {"lr": 0.003, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1, "clip_grad_norm": 0.7}
@@ -54,7 +55,7 @@ def in_double(self, x):
     return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
 
 
-def curve(program, config):
+def curve(given.program, config):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "config.json").write_text(json.dumps(config))
@@ -88,13 +89,16 @@ def curve(program, config):
 
 
 def main():
-    program, output = sys.argv[1:]
+    parser = parser_of(__doc__)
+    parser.add_argument("program", metavar="FORESHARD")
+    parser.add_argument("output", metavar="OUTPUT.json")
+    given = parser.parse_args()
     torch.manual_seed(0)
     cases = [{"name": name, "config": COMMON | more, "steps": curve(program, COMMON | more)}
              for name, more in CASES.items()]
     answer = {"torch": torch.__version__, "transformers": transformers.__version__, "seed": SEED,
               "samples": SAMPLES, "sequence": SEQUENCE, "optimizer": OPTIMIZER, "cases": cases}
-    pathlib.Path(output).write_text(json.dumps(answer, indent=1) + "\n")
+    pathlib.Path(given.output).write_text(json.dumps(answer, indent=1) + "\n")
 
 
 main()
