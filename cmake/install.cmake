@@ -2,7 +2,7 @@
 # pages, plans to start from, pages to read, the viewer where it was built (gui/CMakeLists.txt), and the
 # CMake package (cmake/package.cmake); and packages of it (`cpack`): an archive and Debian packages.
 install(TARGETS foreshard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_injection foreshard_mpi
+foreach(module foreshard_cuda foreshard_cudnn foreshard_cupti foreshard_cupti12 foreshard_injection foreshard_mpi
     foreshard_rehearsal_device)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION ${FORESHARD_INSTALL_MODULE_DIR})

@@ -184,12 +184,12 @@ class Search {
     if (!opening_.insert(path).second) return nullptr;  // it needs itself
     const std::vector<std::string> needed = needed_libraries(path);
     for (const std::string& name : needed) {
-      if (!is_loaded(name)) in_place(named_, name);
+      if (!SharedLibrary::is_loaded(name)) in_place(named_, name);
     }
     void* library = dlopen(path.c_str(), mode_);
     if (library == nullptr) {
       for (const std::string& name : needed) {
-        if (!is_loaded(name) && by_name(name) == nullptr) missing_.push_back(name);
+        if (!SharedLibrary::is_loaded(name) && by_name(name) == nullptr) missing_.push_back(name);
       }
       library = open(path);
     }
@@ -216,10 +216,6 @@ class Search {
   }
 
  private:
-  bool is_loaded(const std::string& name) const {
-    return dlopen(name.c_str(), mode_ | RTLD_NOLOAD) != nullptr;
-  }
-
   void* in_place(const LibraryPlace& place, const std::string& name) {
     for (const std::string& folder : place.folders) {
       const fs::path path = fs::path(folder) / name;
@@ -270,6 +266,12 @@ Loaded<SharedLibrary> SharedLibrary::load(const std::string& name) {
   Search search(Symbols::local);
   if (void* const library = search.by_name(name)) return SharedLibrary(library);
   return tl::unexpected(search.reason(name));
+}
+
+bool SharedLibrary::is_loaded(const std::string& name) {
+  void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (library != nullptr) dlclose(library);  // this asked, and keeps nothing
+  return library != nullptr;
 }
 
 Loaded<SharedLibrary> SharedLibrary::load_file(const std::string& path, Symbols symbols) {

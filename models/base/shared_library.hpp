@@ -33,6 +33,8 @@ class SharedLibrary {
 
   // By the name under which libraries are installed (SONAME).
   static Loaded<SharedLibrary> load(const std::string& name);
+  // Whether the process has loaded one of that name, whoever did.
+  static bool is_loaded(const std::string& name);
   // From its file.
   static Loaded<SharedLibrary> load_file(const std::string& path, Symbols symbols = Symbols::local);
 

@@ -55,12 +55,12 @@ class ActivityRecorder {
   // Hands over everything. The same holds.
   virtual void stop() = 0;
 
-  // CUPTI itself: 130001 is that of CUDA 13.0 Update 1.
+  // CUPTI itself: 130001 is that of CUDA 13.0 Update 1, CUDA 12's are below 100.
   virtual std::uint32_t version() const = 0;
   virtual std::string library() const = 0;  // the path of its file
 };
 
-// From libforeshard_cupti.so, which nothing links to. The error names what is missing.
+// From libforeshard_cupti.so or libforeshard_cupti12.so, which nothing links to. The error names what is missing.
 Result<std::unique_ptr<ActivityRecorder>> load_activity_recorder(const std::string& directory);
 
 }  // namespace foreshard::profiler

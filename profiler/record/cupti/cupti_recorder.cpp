@@ -1,4 +1,4 @@
-// libforeshard_cupti.so: the recorder of activities by CUPTI.
+// libforeshard_cupti.so and libforeshard_cupti12.so: the recorder of activities by the CUPTI of CUDA 13 or 12.
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -13,6 +13,12 @@
 #include "profiler/record/cupti/activity_recorder.hpp"
 #include "profiler/record/cupti/buffer_pool.hpp"
 #include "profiler/record/cupti/decode.hpp"
+
+// Not in CUPTI before CUDA 12.6: null there.
+extern "C" {
+[[gnu::weak]] CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId, std::uint8_t);
+[[gnu::weak]] CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId, std::uint8_t);
+}
 
 namespace foreshard::profiler {
 namespace {
@@ -60,6 +66,13 @@ constexpr CUpti_driver_api_trace_cbid kDriverCalls[] = {
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch};
+
+void enable_driver_calls(std::uint8_t is_enabled) {
+  for (const CUpti_driver_api_trace_cbid call : kDriverCalls) {
+    static_cast<void>(
+        cuptiActivityEnableDriverApi(static_cast<CUpti_CallbackId>(call), is_enabled));
+  }
+}
 
 std::string message_of(CUptiResult result) {
   const char* text = nullptr;
@@ -185,11 +198,15 @@ Result<void> CuptiRecorder::enable() {
     missing_.push_back(std::string(records) + " are not recorded: CUPTI refuses them (" +
                        message_of(result) + ")");
   }
-  for (const CUpti_runtime_api_trace_cbid call : kPolls) {
-    static_cast<void>(cuptiActivityEnableRuntimeApi(static_cast<CUpti_CallbackId>(call), 0));
-  }
-  for (const CUpti_driver_api_trace_cbid call : kDriverCalls) {
-    static_cast<void>(cuptiActivityEnableDriverApi(static_cast<CUpti_CallbackId>(call), 1));
+  if (&cuptiActivityEnableDriverApi == nullptr || &cuptiActivityEnableRuntimeApi == nullptr) {
+    missing_.emplace_back(
+        "launches by the driver's own calls are not recorded: CUPTI of CUDA before 12.6 cannot "
+        "choose calls");
+  } else {
+    for (const CUpti_runtime_api_trace_cbid call : kPolls) {
+      static_cast<void>(cuptiActivityEnableRuntimeApi(static_cast<CUpti_CallbackId>(call), 0));
+    }
+    enable_driver_calls(1);
   }
   return check(cuptiActivityFlushPeriod(kFlushPeriodMs), "cuptiActivityFlushPeriod");
 }
@@ -201,9 +218,7 @@ void CuptiRecorder::stop() {
   for (const auto& [kind, records] : optional_kinds()) {
     static_cast<void>(cuptiActivityDisable(kind));
   }
-  for (const CUpti_driver_api_trace_cbid call : kDriverCalls) {
-    static_cast<void>(cuptiActivityEnableDriverApi(static_cast<CUpti_CallbackId>(call), 0));
-  }
+  if (&cuptiActivityEnableDriverApi != nullptr) enable_driver_calls(0);
   static_cast<void>(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
   static_cast<void>(cuptiActivityFlushPeriod(0));
   static_cast<void>(cuptiUnsubscribe(std::exchange(subscriber_, nullptr)));

@@ -36,7 +36,7 @@ void take_place(const Record& record, Activity& activity) {
   activity.correlation = record.correlationId;
 }
 
-void take(const CUpti_ActivityKernel10& record, Activity& activity) {
+void take(const CUpti_ActivityKernel9& record, Activity& activity) {
   activity.kind = ActivityKind::kernel;
   take_times(record, activity);
   take_place(record, activity);
@@ -56,7 +56,7 @@ void take_copy(const Record& record, Activity& activity) {
   take_place(record, activity);
   activity.bytes = as_signed(record.bytes);
 }
-void take(const CUpti_ActivityMemcpy6& record, Activity& activity) {
+void take(const CUpti_ActivityMemcpy5& record, Activity& activity) {
   take_copy(record, activity);
 }
 void take(const CUpti_ActivityMemcpyPtoP4& record, Activity& activity) {
@@ -81,7 +81,7 @@ void take(const CUpti_ActivityAPI& record, Activity& activity) {
   activity.id = record.cbid;
 }
 
-void take(const CUpti_ActivitySynchronization2& record, Activity& activity) {
+void take(const CUpti_ActivitySynchronization& record, Activity& activity) {
   activity.kind = ActivityKind::synchronization;
   activity.detail = static_cast<std::uint32_t>(record.type);
   take_times(record, activity);
@@ -97,14 +97,13 @@ void take(const CUpti_ActivityExternalCorrelation& record, Activity& activity) {
   activity.id = record.externalId;
 }
 
-void take(const CUpti_ActivityOverhead3& record, Activity& activity) {
+void take(const CUpti_ActivityOverhead& record, Activity& activity) {
   activity.kind = ActivityKind::overhead;
   activity.detail = static_cast<std::uint32_t>(record.overheadKind);
   take_times(record, activity);
-  activity.correlation = record.correlationId;
 }
 
-void take(const CUpti_ActivityMemory4& record, Activity& activity) {
+void take(const CUpti_ActivityMemory3& record, Activity& activity) {
   activity.kind = ActivityKind::allocation;
   activity.detail = static_cast<std::uint32_t>(record.memoryOperationType);
   activity.to_memory = static_cast<std::uint8_t>(record.memoryKind);
@@ -119,7 +118,7 @@ void take(const CUpti_ActivityMemory4& record, Activity& activity) {
   activity.pool_bytes = as_signed(pool.pool.size);
 }
 
-void take(const CUpti_ActivityMemoryPool3& record, Activity& activity) {
+void take(const CUpti_ActivityMemoryPool2& record, Activity& activity) {
   activity.kind = ActivityKind::memory_pool;
   activity.detail = static_cast<std::uint32_t>(record.memoryPoolOperationType);
   activity.start_ns = activity.end_ns = as_signed(record.timestamp);
@@ -159,19 +158,19 @@ std::optional<Activity> decode(std::span<const std::byte> bytes) {
   if (!read(bytes, record)) return std::nullopt;
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return decode_as<CUpti_ActivityKernel10>(bytes);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return decode_as<CUpti_ActivityMemcpy6>(bytes);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return decode_as<CUpti_ActivityKernel9>(bytes);
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return decode_as<CUpti_ActivityMemcpy5>(bytes);
     case CUPTI_ACTIVITY_KIND_MEMCPY2: return decode_as<CUpti_ActivityMemcpyPtoP4>(bytes);
     case CUPTI_ACTIVITY_KIND_MEMSET: return decode_as<CUpti_ActivityMemset4>(bytes);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
     case CUPTI_ACTIVITY_KIND_DRIVER: return decode_as<CUpti_ActivityAPI>(bytes);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return decode_as<CUpti_ActivitySynchronization2>(bytes);
+      return decode_as<CUpti_ActivitySynchronization>(bytes);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return decode_as<CUpti_ActivityExternalCorrelation>(bytes);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: return decode_as<CUpti_ActivityOverhead3>(bytes);
-    case CUPTI_ACTIVITY_KIND_MEMORY2: return decode_as<CUpti_ActivityMemory4>(bytes);
-    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return decode_as<CUpti_ActivityMemoryPool3>(bytes);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: return decode_as<CUpti_ActivityOverhead>(bytes);
+    case CUPTI_ACTIVITY_KIND_MEMORY2: return decode_as<CUpti_ActivityMemory3>(bytes);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL: return decode_as<CUpti_ActivityMemoryPool2>(bytes);
     case CUPTI_ACTIVITY_KIND_MARKER: return decode_as<CUpti_ActivityMarker2>(bytes);
     default: return std::nullopt;
   }

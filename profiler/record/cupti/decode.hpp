@@ -1,5 +1,6 @@
-// CUPTI's records as activities. Structures are those of CUDA 13's CUPTI; later versions of the library
-// append fields to them, so that a record is read by its beginning and stepped over by the library.
+// CUPTI's records as activities. Structures are those of CUDA 12's first CUPTI; later versions, CUDA 13's too,
+// append fields to them (decode_test.cpp), so that a record is read by its beginning and stepped over by the
+// library.
 #pragma once
 
 #include <cstddef>
