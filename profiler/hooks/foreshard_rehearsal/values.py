@@ -121,11 +121,11 @@ def _backward(original):
 
 
 def _change_attention(torch):
-    from torch.library import Library
+    from torch import library
 
     operator = torch.ops.aten._scaled_dot_product_attention_math.default
     composed = torch._C.DispatchKey.CompositeImplicitAutograd
-    _kept.append(Library("aten", "IMPL"))
+    _kept.append(library.Library("aten", "IMPL"))
     _kept[0].impl(
         operator,
         _without_mode(lambda *arguments, **named: operator._op_dk(composed, *arguments, **named)),
